@@ -1,0 +1,17 @@
+// Package netsim owns packets in motion: it carries out a workload.Plan on a fabric.Fabric, packet by
+// packet, and counts what the ports, queues and NICs of real hardware count.
+//
+// It is deterministic: events are ordered by (time, order of scheduling), every entity draws from a
+// stream of its own, and neither clocks, goroutines, maps nor floats decide when anything happens. It
+// may not import time, os, sync or a global random source (internal/arch tests it).
+//
+// Read config.go (what can be set), network.go (New, RunUntil, what comes out), event.go (the queue),
+// then switch.go, port.go, buffer.go, pause.go, ecn.go, nic.go, qp.go, fault.go.
+//
+// Invariants, cited as (N1) in the code:
+//
+//	N1  bytes sent = bytes received + bytes queued or flying + bytes dropped, by reason
+//	N2  a port never sends data of a class while that class is paused, but for the packet already on the wire
+//	N3  a lossless class drops nothing for lack of buffer while its headroom suffices
+//	N4  a packet is owned by exactly one queue, one link or one NIC; the pool gets it back once
+package netsim

@@ -1,0 +1,149 @@
+package workload
+
+import (
+	"github.com/shunt-network/shunt/fabric"
+	"github.com/shunt-network/shunt/units"
+)
+
+// OpID names an operation of a plan, SpanID a named group of them. Dense from 0.
+type (
+	OpID   uint32
+	SpanID uint32
+)
+
+// OpKind is what an operation does.
+type OpKind uint8
+
+// Kinds of operation.
+const (
+	Send    OpKind = iota // moves Bytes from Src to Dst; done when the last byte is placed at Dst
+	Compute               // keeps GPU Src busy for Time
+)
+
+// Op is one operation. It starts when all operations it depends on are done, and not before At.
+type Op struct {
+	Kind     OpKind
+	Priority uint8 // traffic class of a Send, 0..7
+	// Background marks traffic of others: the run does not wait for it.
+	Background bool
+	Channel    uint16 // Sends with equal (Src, Dst, Channel, Priority) share one connection and keep their order
+	Span       SpanID
+	Src, Dst   fabric.GPUID // Dst is unused by Compute
+	Bytes      units.Bytes
+	Time       units.Duration
+	At         units.Duration // earliest start, from the start of the run
+	Rate       units.Rate     // cap on a Send's rate at the source, 0 for none
+}
+
+// Collective is the operation a span carries out, under NCCL's names.
+type Collective uint8
+
+// Collectives and the kinds of span that are none.
+const (
+	NoCollective Collective = iota
+	AllReduce
+	AllGather
+	ReduceScatter
+	AllToAll
+	SendRecv
+)
+
+var collectiveNames = [...]string{"", "all_reduce", "all_gather", "reduce_scatter", "alltoall", "sendrecv"}
+
+func (c Collective) String() string { return collectiveNames[c] }
+
+// BusFactor turns algorithm bandwidth (size / time) into bus bandwidth for n ranks, as nccl-tests define
+// it (doc/PERFORMANCE.md): AllReduce 2(n-1)/n; AllGather, ReduceScatter and AllToAll (n-1)/n; SendRecv 1.
+func (c Collective) BusFactor(n int) float64 {
+	switch c {
+	case AllReduce:
+		return 2 * float64(n-1) / float64(n)
+	case AllGather, ReduceScatter, AllToAll:
+		return float64(n-1) / float64(n)
+	}
+	return 1
+}
+
+// Span is a group of operations that people have a name for: one call of a collective, the computing of a
+// phase, a stream of background traffic. It lasts from the start of its first operation to the end of its last.
+type Span struct {
+	Name       string     // "dp all_reduce", "storage", "forward"
+	Collective Collective // NoCollective for compute and background traffic
+	Algorithm  string     // "ring", "tree", "direct"; empty for compute
+	Bytes      units.Bytes
+	Ranks      int
+	Step       int // training step the span belongs to, from 0; -1 when none
+	Background bool
+}
+
+// Plan is what is to be done: operations, and for each the operations that wait for it.
+type Plan struct {
+	Ops   []Op
+	Spans []Span
+	Steps int // training steps in the plan, 0 when it is no training job
+
+	// Operations that depend on op i are after[start[i]:start[i+1]].
+	start []uint32
+	after []OpID
+	deps  []uint32
+}
+
+// Dependants lists the operations that wait for op. The slice is shared: do not change it.
+func (p *Plan) Dependants(op OpID) []OpID { return p.after[p.start[op]:p.start[op+1]] }
+
+// Dependencies is how many operations op waits for.
+func (p *Plan) Dependencies(op OpID) uint32 { return p.deps[op] }
+
+// Builder puts a plan together. Operations may depend only on operations added before, so that a plan
+// can hold no cycle.
+type Builder struct {
+	plan  Plan
+	edges []edge
+}
+
+type edge struct{ from, to OpID }
+
+// Span adds a span.
+func (b *Builder) Span(s Span) SpanID {
+	b.plan.Spans = append(b.plan.Spans, s)
+	return SpanID(len(b.plan.Spans) - 1)
+}
+
+// Add appends an operation that waits for the given ones, which must have been added before.
+func (b *Builder) Add(op Op, after ...OpID) OpID {
+	id := OpID(len(b.plan.Ops))
+	b.plan.Ops = append(b.plan.Ops, op)
+	for _, dep := range after {
+		b.After(id, dep)
+	}
+	return id
+}
+
+// After makes op wait for dep as well. It panics unless dep was added before op.
+func (b *Builder) After(op, dep OpID) {
+	if dep >= op {
+		panic("workload: an operation can only wait for one added before it")
+	}
+	b.edges = append(b.edges, edge{dep, op})
+}
+
+// Plan finishes the plan. The builder must not be used afterwards.
+func (b *Builder) Plan() *Plan {
+	p := &b.plan
+	p.start = make([]uint32, len(p.Ops)+1)
+	p.deps = make([]uint32, len(p.Ops))
+	for _, e := range b.edges {
+		p.start[e.from+1]++
+		p.deps[e.to]++
+	}
+	for i := range p.Ops {
+		p.start[i+1] += p.start[i]
+	}
+	p.after = make([]OpID, len(b.edges))
+	next := append([]uint32(nil), p.start...)
+	for _, e := range b.edges {
+		p.after[next[e.from]] = e.to
+		next[e.from]++
+	}
+	return p
+}
