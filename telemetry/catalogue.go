@@ -1,0 +1,185 @@
+package telemetry
+
+// Kind tells how the samples of a series are read.
+type Kind uint8
+
+// Kinds of series.
+const (
+	Counter Kind = iota // only grows, but for resets
+	Gauge               // a level
+)
+
+// Scope is what a series is about, and so what its Key.Object names.
+type Scope uint8
+
+// Scopes.
+const (
+	NICPort    Scope = iota // "host3/mlx5_0"
+	SwitchPort              // "leaf1/Ethernet48"
+)
+
+func (s Scope) String() string { return [...]string{"NIC port", "switch port"}[s] }
+
+// SeriesID names a series of the catalogue.
+type SeriesID uint16
+
+// Source is one real counter a series is read from. {p} in Counter stands for the priority, Scale turns the
+// counter's unit into the series' unit.
+type Source struct {
+	System  string // "ethtool -S (mlx5_core)", "sysfs hw_counters (mlx5_ib)", "SAI"
+	Counter string
+	Scale   float64
+}
+
+// Series is one entry of the catalogue.
+type Series struct {
+	Name        string // as Prometheus users expect it: _total, _bytes, _seconds
+	Unit        string
+	Kind        Kind
+	Scope       Scope
+	PerPriority bool
+	Meaning     string
+	Sources     []Source
+}
+
+// The series of the catalogue. The order is part of no format; names are.
+const (
+	NICTxBytes SeriesID = iota
+	NICRxBytes
+	NICRxPause
+	NICRxPauseTime
+	NICTxPause
+	NICTxPauseTime
+	NICRxGlobalPause
+	NICRxGlobalPauseTime
+	NICTxGlobalPause
+	NICTxGlobalPauseTime
+	NICRxDiscards
+	NICRxOutOfBuffer
+	NICRxCRCErrors
+	NICRxSymbolErrors
+	NICRxFECUncorrectable
+	NICLinkDowns
+	NICSpeed
+	NICOutOfSequence
+	NICDuplicateRequest
+	NICPacketSeqErr
+	NICLocalAckTimeout
+	NICRetryExceeded
+	NICRNRNak
+	NICCNPSent
+	NICCNPHandled
+	NICECNMarked
+	NICPCIStalledWrite
+	SwitchTxBytes
+	SwitchRxBytes
+	SwitchQueueBytes
+	SwitchQueuePeak
+	SwitchECNMarked
+	SwitchDropped
+	SwitchPFCRx
+	SwitchPFCTx
+	SwitchPFCRxTime
+	SwitchRxErrors
+	SwitchLinkDowns
+	SwitchSpeed
+	SeriesCount
+)
+
+// Systems a series can be read from.
+const (
+	EthtoolMLX5 = "ethtool -S (mlx5_core)"
+	EthtoolBNXT = "ethtool -S (bnxt_en)"
+	EthtoolICE  = "ethtool -S (ice)"
+	HWCounters  = "sysfs hw_counters (mlx5_ib)"
+	HWBNXT      = "sysfs hw_counters (bnxt_re)"
+	HWIRDMA     = "sysfs hw_counters (irdma)"
+	IBCounters  = "sysfs ports/N/counters"
+	SAI         = "SAI statistics (SONiC COUNTERS_DB)"
+	Netdev      = "sysfs net/DEV"
+)
+
+// Catalogue lists every series by id. Counter names: kernel doc networking/device_drivers/ethernet/mellanox/
+// mlx5/counters.rst; drivers/infiniband/hw/{mlx5,bnxt_re,irdma} counter tables; SAI saiport.h and saiqueue.h.
+var Catalogue = [SeriesCount]Series{
+	NICTxBytes: {"nic_tx_bytes_total", "bytes", Counter, NICPort, true, "bytes sent in the priority",
+		[]Source{{EthtoolMLX5, "tx_prio{p}_bytes", 1}, {EthtoolBNXT, "tx_bytes_pri{p}", 1}}},
+	NICRxBytes: {"nic_rx_bytes_total", "bytes", Counter, NICPort, true, "bytes received in the priority",
+		[]Source{{EthtoolMLX5, "rx_prio{p}_bytes", 1}, {EthtoolBNXT, "rx_bytes_pri{p}", 1}}},
+	NICRxPause: {"nic_rx_pause_total", "frames", Counter, NICPort, true, "PFC pauses received: the peer told this NIC to stop",
+		[]Source{{EthtoolMLX5, "rx_prio{p}_pause", 1}, {EthtoolBNXT, "rx_pfc_ena_frames_pri{p}", 1}, {EthtoolICE, "rx_priority_{p}_xoff.nic", 1}}},
+	NICRxPauseTime: {"nic_rx_pause_seconds_total", "seconds", Counter, NICPort, true, "time this NIC was paused in the priority",
+		[]Source{{EthtoolMLX5, "rx_prio{p}_pause_duration", 1e-6}, {EthtoolBNXT, "pfc_pri{p}_rx_duration_us", 1e-6}}},
+	NICTxPause: {"nic_tx_pause_total", "frames", Counter, NICPort, true, "PFC pauses sent: this host told the switch to stop",
+		[]Source{{EthtoolMLX5, "tx_prio{p}_pause", 1}, {EthtoolBNXT, "tx_pfc_ena_frames_pri{p}", 1}, {EthtoolICE, "tx_priority_{p}_xoff.nic", 1}}},
+	NICTxPauseTime: {"nic_tx_pause_seconds_total", "seconds", Counter, NICPort, true, "time this host held the switch paused in the priority",
+		[]Source{{EthtoolMLX5, "tx_prio{p}_pause_duration", 1e-6}, {EthtoolBNXT, "pfc_pri{p}_tx_duration_us", 1e-6}}},
+	NICRxGlobalPause: {"nic_rx_global_pause_total", "frames", Counter, NICPort, false, "802.3x pauses received (all priorities at once)",
+		[]Source{{EthtoolMLX5, "rx_global_pause", 1}}},
+	NICRxGlobalPauseTime: {"nic_rx_global_pause_seconds_total", "seconds", Counter, NICPort, false, "time this NIC was paused by 802.3x",
+		[]Source{{EthtoolMLX5, "rx_global_pause_duration", 1e-6}}},
+	NICTxGlobalPause: {"nic_tx_global_pause_total", "frames", Counter, NICPort, false, "802.3x pauses sent",
+		[]Source{{EthtoolMLX5, "tx_global_pause", 1}}},
+	NICTxGlobalPauseTime: {"nic_tx_global_pause_seconds_total", "seconds", Counter, NICPort, false, "time this host held its peer paused by 802.3x",
+		[]Source{{EthtoolMLX5, "tx_global_pause_duration", 1e-6}}},
+	NICRxDiscards: {"nic_rx_discards_total", "packets", Counter, NICPort, false, "packets dropped for lack of port buffer",
+		[]Source{{EthtoolMLX5, "rx_discards_phy", 1}, {EthtoolBNXT, "rx_stat_discard", 1}}},
+	NICRxOutOfBuffer: {"nic_rx_out_of_buffer_total", "packets", Counter, NICPort, false, "packets without a posted receive buffer: the host's software is slow, nothing was lost on the wire",
+		[]Source{{EthtoolMLX5, "rx_out_of_buffer", 1}, {HWCounters, "out_of_buffer", 1}}},
+	NICRxCRCErrors: {"nic_rx_crc_errors_total", "frames", Counter, NICPort, false, "frames with a wrong check sequence",
+		[]Source{{EthtoolMLX5, "rx_crc_errors_phy", 1}, {EthtoolBNXT, "rx_fcs_err_frames", 1}, {EthtoolICE, "rx_crc_errors.nic", 1}}},
+	NICRxSymbolErrors: {"nic_rx_symbol_errors_total", "symbols", Counter, NICPort, false, "symbols in error that FEC did not mend",
+		[]Source{{EthtoolMLX5, "rx_symbol_err_phy", 1}, {EthtoolMLX5, "rx_pcs_symbol_err_phy", 1}, {EthtoolBNXT, "rx_pcs_symbol_err", 1}, {IBCounters, "symbol_error", 1}}},
+	NICRxFECUncorrectable: {"nic_rx_fec_uncorrectable_total", "blocks", Counter, NICPort, false, "FEC blocks that could not be corrected",
+		[]Source{{EthtoolBNXT, "rx_fec_uncorrectable_blocks", 1}}},
+	NICLinkDowns: {"nic_link_downs_total", "events", Counter, NICPort, false, "times the link went down",
+		[]Source{{EthtoolMLX5, "link_down_events_phy", 1}, {EthtoolBNXT, "link_down_events", 1}, {IBCounters, "link_downed", 1}}},
+	NICSpeed: {"nic_speed_bits_per_second", "bit/s", Gauge, NICPort, false, "speed the link runs at",
+		[]Source{{Netdev, "speed", 1e6}, {"sysfs infiniband ports/N", "rate", 1e9}}},
+	NICOutOfSequence: {"nic_out_of_sequence_total", "packets", Counter, NICPort, false, "receiver: RoCE packets that were not the expected one",
+		[]Source{{HWCounters, "out_of_sequence", 1}, {HWBNXT, "oos_drop_count", 1}}},
+	NICDuplicateRequest: {"nic_duplicate_request_total", "packets", Counter, NICPort, false, "receiver: requests it had already",
+		[]Source{{HWCounters, "duplicate_request", 1}, {HWBNXT, "dup_req", 1}}},
+	NICPacketSeqErr: {"nic_packet_seq_err_total", "NAKs", Counter, NICPort, false, "sender: NAKs for a sequence error",
+		[]Source{{HWCounters, "packet_seq_err", 1}, {HWBNXT, "seq_err_naks_rcvd", 1}}},
+	NICLocalAckTimeout: {"nic_local_ack_timeout_total", "timeouts", Counter, NICPort, false, "sender: acknowledgements that did not come in time",
+		[]Source{{HWCounters, "local_ack_timeout_err", 1}, {HWBNXT, "to_retransmits", 1}}},
+	NICRetryExceeded: {"nic_retry_exceeded_total", "QPs", Counter, NICPort, false, "sender: QPs that gave up after the last retry",
+		[]Source{{HWCounters, "req_transport_retries_exceeded", 1}, {HWBNXT, "max_retry_exceeded", 1}}},
+	NICRNRNak: {"nic_rnr_nak_retry_total", "NAKs", Counter, NICPort, false, "sender: receiver-not-ready retries used up",
+		[]Source{{HWCounters, "rnr_nak_retry_err", 1}, {HWBNXT, "rnr_naks_rcvd", 1}}},
+	NICCNPSent: {"nic_cnp_sent_total", "packets", Counter, NICPort, false, "receiver: congestion notifications sent",
+		[]Source{{HWCounters, "np_cnp_sent", 1}, {HWIRDMA, "cnpSent", 1}}},
+	NICCNPHandled: {"nic_cnp_handled_total", "packets", Counter, NICPort, false, "sender: congestion notifications obeyed",
+		[]Source{{HWCounters, "rp_cnp_handled", 1}, {HWIRDMA, "cnpHandled", 1}}},
+	NICECNMarked: {"nic_ecn_marked_total", "packets", Counter, NICPort, false, "receiver: RoCE packets that arrived with CE set",
+		[]Source{{HWCounters, "np_ecn_marked_roce_packets", 1}}},
+	NICPCIStalledWrite: {"nic_pci_stalled_write_events_total", "events", Counter, NICPort, false, "seconds in which the NIC waited for PCIe write credits more than 30 % of the time",
+		[]Source{{EthtoolMLX5, "outbound_pci_stalled_wr_events", 1}}},
+	SwitchTxBytes: {"switch_queue_tx_bytes_total", "bytes", Counter, SwitchPort, true, "bytes sent from the queue of the priority",
+		[]Source{{SAI, "SAI_QUEUE_STAT_BYTES", 1}}},
+	SwitchRxBytes: {"switch_port_rx_bytes_total", "bytes", Counter, SwitchPort, false, "bytes received",
+		[]Source{{SAI, "SAI_PORT_STAT_IF_IN_OCTETS", 1}}},
+	SwitchQueueBytes: {"switch_queue_bytes", "bytes", Gauge, SwitchPort, true, "egress queue",
+		[]Source{{SAI, "SAI_QUEUE_STAT_CURR_OCCUPANCY_BYTES", 1}}},
+	SwitchQueuePeak: {"switch_queue_peak_bytes", "bytes", Gauge, SwitchPort, true, "largest egress queue since it was last read",
+		[]Source{{SAI, "SAI_QUEUE_STAT_SHARED_WATERMARK_BYTES", 1}}},
+	SwitchECNMarked: {"switch_queue_ecn_marked_total", "packets", Counter, SwitchPort, true, "packets marked in the egress queue",
+		[]Source{{SAI, "SAI_QUEUE_STAT_WRED_ECN_MARKED_PACKETS", 1}}},
+	SwitchDropped: {"switch_port_dropped_total", "packets", Counter, SwitchPort, false, "packets dropped for lack of buffer",
+		[]Source{{SAI, "SAI_QUEUE_STAT_DROPPED_PACKETS", 1}, {SAI, "SAI_PORT_STAT_IN_DROPPED_PKTS", 1}}},
+	SwitchPFCRx: {"switch_pfc_rx_total", "frames", Counter, SwitchPort, true, "PFC pauses received: the peer of this port told it to stop",
+		[]Source{{SAI, "SAI_PORT_STAT_PFC_{p}_RX_PKTS", 1}}},
+	SwitchPFCTx: {"switch_pfc_tx_total", "frames", Counter, SwitchPort, true, "PFC pauses sent: this switch told the peer to stop",
+		[]Source{{SAI, "SAI_PORT_STAT_PFC_{p}_TX_PKTS", 1}}},
+	SwitchPFCRxTime: {"switch_pfc_rx_pause_seconds_total", "seconds", Counter, SwitchPort, true, "time this port was paused in the priority",
+		[]Source{{SAI, "SAI_PORT_STAT_PFC_{p}_RX_PAUSE_DURATION_US", 1e-6}}},
+	SwitchRxErrors: {"switch_port_rx_errors_total", "frames", Counter, SwitchPort, false, "frames received damaged",
+		[]Source{{SAI, "SAI_PORT_STAT_IF_IN_ERRORS", 1}}},
+	SwitchLinkDowns: {"switch_port_link_downs_total", "events", Counter, SwitchPort, false, "times the link went down",
+		[]Source{{"SONiC STATE_DB PORT_TABLE", "flap_count", 1}}},
+	SwitchSpeed: {"switch_port_speed_bits_per_second", "bit/s", Gauge, SwitchPort, false, "speed the link runs at",
+		[]Source{{SAI, "SAI_PORT_ATTR_OPER_SPEED", 1e6}}},
+}
+
+func (s SeriesID) String() string { return Catalogue[s].Name }
