@@ -1,6 +1,16 @@
 package diagnose
 
+import (
+	"cmp"
+	"slices"
+	"strings"
+)
+
 // Causes lists every cause, bottom up: physical, host, link, addressing, RDMA, collective, job, configuration.
 func Causes() []Cause {
-	return []Cause{}
+	all := slices.Concat(fabricCauses, hostCauses)
+	slices.SortStableFunc(all, func(a, b Cause) int {
+		return cmp.Or(cmp.Compare(strings.IndexByte(layers, a.Code[0]), strings.IndexByte(layers, b.Code[0])), cmp.Compare(a.Code, b.Code))
+	})
+	return all
 }

@@ -1,0 +1,4 @@
+package diagnose
+
+// fabricCauses are told from counters of ports and queues, simulated or real.
+var fabricCauses = []Cause{}
