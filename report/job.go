@@ -1,0 +1,91 @@
+package report
+
+import (
+	"fmt"
+	"strings"
+
+	"github.com/shunt-network/shunt/units"
+)
+
+// run writes what was simulated and what the job in it felt.
+func (t writer) run(r *Run) {
+	t.paragraph(t.bold("run")+"     ", fmt.Sprintf("%s: %s, seed %d", r.Title, r.Job, r.Seed), 8)
+	t.paragraph("        ", fmt.Sprintf("%s simulated, fingerprint %s", duration(r.End), r.Fingerprint), 8)
+	if r.Stalled {
+		t.paragraph("        ", "stalled: operations were left that nothing could finish", 8)
+	}
+	if s := r.Step; s != nil {
+		t.paragraph(t.bold("step")+"    ", fmt.Sprintf("p50 %s, p99 %s, longest %s, %d %s",
+			duration(s.P50), duration(s.P99), duration(s.Max), s.Count, plural(s.Count, "step", "steps")), 8)
+	}
+	t.paragraph(t.bold("fabric")+"  ", counters(r.Counters), 8)
+	t.collectives(r.Collectives)
+}
+
+// counters is the line of totals. Pauses and marks are printed when they are zero too: that they did not
+// happen is half of an answer.
+func counters(c Counters) string {
+	text := fmt.Sprintf("ECN marks %s, PFC pauses %s", grouped(c.ECNMarks), grouped(c.Pauses))
+	if c.PauseTime > 0 {
+		text += " (" + duration(c.PauseTime) + " in all)"
+	}
+	if len(c.Drops) == 0 {
+		text += ", drops 0"
+	}
+	for i, d := range c.Drops {
+		if i == 0 {
+			text += ", drops"
+		} else {
+			text += ","
+		}
+		text += fmt.Sprintf(" %s %s", d.Reason, grouped(d.Packets))
+	}
+	return text + fmt.Sprintf(", %s packet-hops", grouped(c.Packets))
+}
+
+// collectives writes one line a collective, in the order of the job. Bandwidths are of the median call. A
+// page too narrow for the table loses its last columns rather than its lines: what is left out is in the JSON.
+func (t writer) collectives(list []Collective) {
+	if len(list) == 0 {
+		return
+	}
+	table := [][]string{{"collective", "busbw GB/s", "algbw GB/s", "p50", "p99", "size", "ranks", "calls"}}
+	for _, c := range list {
+		table = append(table, []string{t.o.clean(c.Name), significant(c.BusBW), significant(c.AlgBW), duration(c.Time.P50), duration(c.Time.P99),
+			size(c.Bytes), fmt.Sprint(c.Ranks), fmt.Sprint(c.Calls)})
+	}
+	widths := make([]int, len(table[0]))
+	for _, r := range table {
+		for i, cell := range r {
+			widths[i] = max(widths[i], width(cell))
+		}
+	}
+	t.WriteByte('\n')
+	for i, r := range table {
+		var b strings.Builder
+		used := 0
+		for c, cell := range r {
+			if used += widths[c] + gap; used > t.o.Width && c > 2 {
+				break
+			}
+			b.WriteString("  ")
+			if c == 0 { // names to the left, figures to the right
+				b.WriteString(pad(cell, widths[c]))
+			} else {
+				b.WriteString(strings.Repeat(" ", widths[c]-width(cell)) + cell)
+			}
+		}
+		if i == 0 {
+			t.line(t.dim(strings.TrimRight(b.String(), " ")))
+		} else {
+			t.line(b.String())
+		}
+	}
+}
+
+// size prints "256 MiB": the figure and the unit apart, as everywhere on the page.
+func size(b units.Bytes) string {
+	text := b.String()
+	i := strings.IndexAny(text, "KMGTB")
+	return text[:i] + " " + text[i:]
+}

@@ -1,0 +1,57 @@
+package report
+
+import "github.com/shunt-network/shunt/units"
+
+// Run is what a simulated run came to and what the job in it felt. A report about files of a real cluster has
+// none: what those files measured is evidence and shows in the findings.
+type Run struct {
+	Title string `json:"title"`
+	Job   string `json:"job"` // one line: "64 GPUs, MoE, 8 steps"
+	Seed  uint64 `json:"seed"`
+	// Fingerprint is the hash of everything that happened, in hexadecimal: two runs with equal fingerprints were
+	// the same run.
+	Fingerprint string         `json:"fingerprint"`
+	End         units.Duration `json:"end"`               // simulated time
+	Stalled     bool           `json:"stalled,omitempty"` // operations were left that nothing could finish
+	Step        *Figures       `json:"step,omitempty"`    // nil when no training step ended
+	Collectives []Collective   `json:"collectives"`
+	Counters    Counters       `json:"counters"`
+}
+
+// Figures sums up the times of many calls or steps. P50 and P99 are nearest-rank percentiles.
+type Figures struct {
+	Count int            `json:"count"`
+	Min   units.Duration `json:"min"`
+	P50   units.Duration `json:"p50"`
+	P99   units.Duration `json:"p99"`
+	Max   units.Duration `json:"max"`
+}
+
+// Collective is one collective of the job, over all its calls.
+type Collective struct {
+	Name  string      `json:"name"` // "dp all_reduce"
+	Kind  string      `json:"kind"` // as nccl-tests name it: "all_reduce", "alltoall"
+	Calls int         `json:"calls"`
+	Bytes units.Bytes `json:"bytes"` // of one call, by nccl-tests' definition of its size
+	Ranks int         `json:"ranks"`
+	Time  Figures     `json:"time"`
+	// AlgBW and BusBW are of the median call, in GB/s of 10^9 bytes, as nccl-tests defines them (doc/PERFORMANCE.md).
+	AlgBW float64 `json:"algbw_gb_per_s"`
+	BusBW float64 `json:"busbw_gb_per_s"`
+}
+
+// Counters are totals over the whole fabric and run.
+type Counters struct {
+	Packets   uint64         `json:"packets"` // that finished one link
+	ECNMarks  uint64         `json:"ecn_marks"`
+	Pauses    uint64         `json:"pfc_pauses"` // pause frames with a time, sent by switches and NICs
+	Drops     []Drop         `json:"drops"`      // reasons that happened only
+	Events    uint64         `json:"events"`
+	PauseTime units.Duration `json:"pfc_pause_time"` // summed over ports and priorities
+}
+
+// Drop is how many packets were lost for one reason.
+type Drop struct {
+	Reason  string `json:"reason"`
+	Packets uint64 `json:"packets"`
+}
