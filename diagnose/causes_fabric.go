@@ -1,4 +1,8 @@
 package diagnose
 
 // fabricCauses are told from counters of ports and queues, simulated or real.
-var fabricCauses = []Cause{}
+var fabricCauses = []Cause{
+	degradedCause, bitErrorCause,
+	incastCause, slowReceiverCause, pauseSpreadCause, collisionCause, ecnLowCause, ecnHighCause,
+	backgroundCause,
+}

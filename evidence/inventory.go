@@ -16,6 +16,7 @@ type Inventory struct {
 	NCCL       NCCL
 	Calls      []Call // measured collectives, in the order they were met
 	Steps      []Step // measured training steps
+	Flows      []Flow // sampled traffic, by pair of hosts and application
 	Files      []File // every input, and what it was taken for
 	Simulated  bool   // the inventory describes a simulated run
 	Unreadable []Unreadable

@@ -1,0 +1,207 @@
+package diagnose
+
+import (
+	"cmp"
+	"fmt"
+	"slices"
+
+	"github.com/shunt-network/shunt/telemetry"
+	"github.com/shunt-network/shunt/units"
+)
+
+// A hash collision: per-flow ECMP puts several large flows on one of many equal-cost links while others idle.
+//
+//	symptom    one collective is slow (all-to-all, many pairs) while another (ring all-reduce, few pairs) is fine
+//	evidence   one port of an equal-cost group carries much more than the mean, and a queue stands there
+//	against    fewer flows than links: bytes are uneven but no queue builds; a slower or lost link in the group
+//	settles    per-port counters of the group over one call of the slow collective
+//
+// The threshold is the one of operators' practice: a link more than 50 % above its siblings means that the hash
+// does not fit the traffic.
+var collisionCause = Cause{
+	Code:     "L021",
+	Title:    "flows hash onto one of several equal links",
+	Needs:    "bytes, ECN marks or queue watermarks of all ports of an equal-cost group",
+	Explains: []string{"L013"},
+	Check:    checkCollision,
+}
+
+const (
+	collisionRatio = 1.5
+	// collisionBytes is the least traffic of a group worth judging: below it a handful of packets decides the ratio.
+	collisionBytes = 1 << 20
+)
+
+type collision struct {
+	group     group
+	hot       port
+	ratio     float64
+	hotBytes  float64
+	fairBytes float64
+	how       string
+}
+
+func checkCollision(v *View) Verdict {
+	groups := v.equalCost()
+	if len(groups) == 0 {
+		return cannotCheck("no equal-cost ports known: switch ports with their peers are needed")
+	}
+	prio := v.rocePriority()
+	var hits []collision
+	judged := 0
+	for _, g := range groups {
+		c, ok := v.hottest(g, prio)
+		if !ok {
+			continue
+		}
+		judged++
+		if c.ratio < collisionRatio {
+			continue
+		}
+		if congested, known, how := v.congestion(c.hot, prio); known && congested {
+			c.how = how
+			hits = append(hits, c)
+		}
+	}
+	if judged == 0 {
+		return cannotCheck("no equal-cost group has byte counters for all its ports over the window")
+	}
+	if len(hits) == 0 {
+		return ruledOut(fmt.Sprintf("no port of %s carries over %.1fx its fair share with a queue", count(judged, "equal-cost group"), collisionRatio))
+	}
+	slices.SortFunc(hits, func(a, b collision) int { return cmp.Compare(b.hotBytes-b.fairBytes, a.hotBytes-a.fairBytes) })
+	return found(v.collisionFinding(hits, prio))
+}
+
+// hottest finds the port of a group that carried most; ok is false where a port's bytes are not known.
+func (v *View) hottest(g group, prio int8) (c collision, ok bool) {
+	c.group = g
+	var sum float64
+	for _, p := range g.ports {
+		b, known := v.delta(telemetry.SwitchTxBytes, p.object, prio)
+		if !known {
+			return c, false
+		}
+		sum += b
+		if b > c.hotBytes {
+			c.hot, c.hotBytes = p, b
+		}
+	}
+	if sum < collisionBytes {
+		return c, false
+	}
+	c.fairBytes = sum / float64(len(g.ports))
+	c.ratio = c.hotBytes / c.fairBytes
+	return c, true
+}
+
+func (v *View) collisionFinding(hits []collision, prio int8) Finding {
+	worst := hits[0]
+	peer := worst.hot.Peer
+	f := Finding{
+		Title:    fmt.Sprintf("flows hash onto one link: %s -> %s carries %.1fx its fair share", worst.hot.object, peer, worst.ratio),
+		Severity: Warning,
+		Because: fmt.Sprintf("per-flow hashing gave %s %v of the %v that %s carried, while the least used one had %v",
+			worst.hot.object, units.Bytes(worst.hotBytes), units.Bytes(worst.fairBytes*float64(len(worst.group.ports))), worst.group.name, units.Bytes(v.coldest(worst.group, prio))),
+		WrongIf: "the queue at the port stands as well while all equal-cost ports carry the same",
+		Settle:  "the bytes of every port of the group over one call of the slow collective",
+	}
+	for _, h := range hits {
+		f.Where = append(f.Where, h.hot.object)
+	}
+	f.Evidence = append(f.Evidence,
+		Evidence{Layer: "switch", What: fmt.Sprintf("bytes of %s against the mean of %s", worst.hot.object, worst.group.name),
+			Seen: fmt.Sprintf("%.1fx", worst.ratio), Expected: "1.0x", Role: "cause", At: v.onset(telemetry.SwitchECNMarked, worst.hot.object, prio),
+			From: telemetry.SwitchTxBytes.String()},
+		Evidence{Layer: "switch", What: "its egress queue", Seen: worst.how, Expected: "no standing queue", From: telemetry.SwitchQueuePeak.String()})
+	if len(hits) > 1 {
+		f.Evidence = append(f.Evidence, Evidence{Layer: "switch", What: "other groups with a port over 1.5x and a queue", Seen: fmt.Sprint(len(hits) - 1), Expected: "0", From: telemetry.SwitchTxBytes.String()})
+	}
+	f.Evidence = append(f.Evidence, v.cnpRow()...)
+	f.Evidence = append(f.Evidence, v.jobRows()...)
+	f.Confidence = 0.85
+	if len(v.Inv.Calls) > 0 || len(v.Inv.Steps) > 0 {
+		f.Confidence = 0.93
+	}
+	if v.hostsPause() == 0 {
+		f.Not = append(f.Not, "a slow receiver (no PFC pause from hosts)")
+	}
+	if n, known := v.damaged(); known && n == 0 {
+		f.Not = append(f.Not, "a bad cable (0 CRC errors)")
+	}
+	if rate, ok := worst.hot.rate(); ok {
+		extra := units.Serialize(units.Bytes(worst.hotBytes-worst.fairBytes), rate)
+		if c, ok := v.share(extra, fmt.Sprintf("(%v - %v) at %v, the bytes of the link over its fair share", units.Bytes(worst.hotBytes), units.Bytes(worst.fairBytes), rate)); ok {
+			f.Cost = c
+			if c.Extra*4 > c.Seen {
+				f.Severity = Critical
+			}
+		}
+	}
+	f.Fix = Fix{
+		Text:     "hash on the destination QPN as well and give each connection several QPs, or spray packets with a NIC that places them out of order",
+		Commands: []string{"NCCL_IB_QPS_PER_CONNECTION=16 NCCL_IB_SPLIT_DATA_ON_QPS=1"},
+		Try:      []Change{{Setting: "switch.path_choice", Value: "ecmp-qpn"}, {Setting: "nic.qps", Value: "16"}, {Setting: "nic.split", Value: "true"}},
+	}
+	return f
+}
+
+// coldest is the least any port of the group carried.
+func (v *View) coldest(g group, prio int8) float64 {
+	least := -1.0
+	for _, p := range g.ports {
+		if b, ok := v.delta(telemetry.SwitchTxBytes, p.object, prio); ok && (least < 0 || b < least) {
+			least = b
+		}
+	}
+	return max(least, 0)
+}
+
+// cnpRow tells how many NICs were told to slow down.
+func (v *View) cnpRow() []Evidence {
+	told, known := 0, 0
+	var first *units.Instant
+	for _, n := range v.nics() {
+		d, ok := v.delta(telemetry.NICCNPHandled, n.object, telemetry.AnyPriority)
+		if !ok {
+			continue
+		}
+		known++
+		if d > 0 {
+			told++
+			if at := v.onset(telemetry.NICCNPHandled, n.object, telemetry.AnyPriority); at != nil && (first == nil || at.Before(*first)) {
+				first = at
+			}
+		}
+	}
+	if told == 0 {
+		return nil
+	}
+	return []Evidence{{Layer: "NIC", What: "NICs told to slow down (CNPs handled)", Seen: fmt.Sprintf("%d of %d", told, known), Expected: "few", At: first, Role: "effect", From: telemetry.NICCNPHandled.String()}}
+}
+
+// hostsPause counts the NICs that told their switch to stop.
+func (v *View) hostsPause() int {
+	n := 0
+	for _, x := range v.nics() {
+		if d, ok := v.total(telemetry.NICTxPause, x.object); ok && d > 0 {
+			n++
+		}
+	}
+	return n
+}
+
+// damaged is the number of damaged frames over all ports; known is false where no port tells.
+func (v *View) damaged() (n float64, known bool) {
+	for _, p := range v.ports() {
+		if d, ok := v.total(telemetry.SwitchRxErrors, p.object); ok {
+			n, known = n+d, true
+		}
+	}
+	for _, x := range v.nics() {
+		if d, ok := v.total(telemetry.NICRxCRCErrors, x.object); ok {
+			n, known = n+d, true
+		}
+	}
+	return n, known
+}
