@@ -8,8 +8,8 @@ import (
 
 // Wire describes a link: the same both ways until a fault or an override says otherwise.
 type Wire struct {
-	Rate  units.Rate
-	Delay units.Duration
+	Rate  units.Rate     `yaml:"rate" required:"true" min:"1bps" example:"400Gbps" doc:"bit rate of one direction"`
+	Delay units.Duration `yaml:"delay" required:"true" min:"1ps" example:"500ns" doc:"propagation time, one way"`
 }
 
 // builder collects nodes and links in any order; build hands out the dense port ids.
@@ -59,11 +59,12 @@ func (b *builder) build(nv NVLink, planes int) *Fabric {
 		total += f.Nodes[i].NumPorts
 	}
 	f.Ports = make([]Port, total)
+	names := portNames{}
 	for _, l := range b.links {
 		pa, pb := f.Nodes[l.a].FirstPort+PortID(l.slotA), f.Nodes[l.b].FirstPort+PortID(l.slotB)
 		up := f.Nodes[l.a].Role < f.Nodes[l.b].Role
-		f.Ports[pa] = f.port(l.a, l.slotA, pb, l.wire, up)
-		f.Ports[pb] = f.port(l.b, l.slotB, pa, l.wire, !up)
+		f.Ports[pa] = f.port(l.a, names.of(f.Nodes[l.a].Role, l.slotA), pb, l.wire, up)
+		f.Ports[pb] = f.port(l.b, names.of(f.Nodes[l.b].Role, l.slotB), pa, l.wire, !up)
 	}
 	for i := range f.Ports {
 		f.Ports[i].Endpoint = -1
@@ -83,10 +84,20 @@ func (b *builder) build(nv NVLink, planes int) *Fabric {
 	return f
 }
 
-func (f *Fabric) port(n NodeID, slot int, peer PortID, w Wire, up bool) Port {
-	name := fmt.Sprintf("Ethernet%d", slot*8) // SONiC numbers a 8-lane port by its first lane
-	if f.Nodes[n].Role == Host {
-		name = fmt.Sprintf("mlx5_%d", slot)
-	}
+func (f *Fabric) port(n NodeID, name string, peer PortID, w Wire, up bool) Port {
 	return Port{Node: n, Name: name, Peer: peer, Rate: w.Rate, Nominal: w.Rate, Delay: w.Delay, Uplink: up}
+}
+
+// portNames makes each name once: ports of equal slot share it.
+type portNames struct{ nic, ethernet []string }
+
+func (c *portNames) of(r Role, slot int) string {
+	names, pattern, step := &c.ethernet, "Ethernet%d", 8 // SONiC numbers a 8-lane port by its first lane
+	if r == Host {
+		names, pattern, step = &c.nic, "mlx5_%d", 1
+	}
+	for len(*names) <= slot {
+		*names = append(*names, fmt.Sprintf(pattern, len(*names)*step))
+	}
+	return (*names)[slot]
 }

@@ -65,8 +65,8 @@ type GPU struct {
 
 // NVLink is the network inside a host. A zero Rate means that GPUs of one host talk through their NICs.
 type NVLink struct {
-	Rate    units.Rate     `yaml:"rate" doc:"bandwidth of one GPU into the NVLink domain, one direction"`
-	Latency units.Duration `yaml:"latency" doc:"time from the send to the first byte at the peer GPU"`
+	Rate    units.Rate     `yaml:"rate" min:"1bps" example:"3.6Tbps" doc:"bandwidth of one GPU into the NVLink domain, one direction"`
+	Latency units.Duration `yaml:"latency" example:"1us" min:"0ns" doc:"time from the send to the first byte at the peer GPU"`
 }
 
 // Fabric is a network, immutable once built.

@@ -1,11 +1,17 @@
 package fabric
 
-// routes holds, for each switch and destination endpoint, the equal-cost egress ports. Most entries are
-// the same, so each distinct set is stored once and the table holds its number.
+// routes holds, for each switch and destination, the equal-cost egress ports. All endpoints below one leaf are
+// reached alike until that leaf, so the table has a column for each leaf, not for each endpoint: 8192 hosts of 8
+// GPUs would otherwise need most of a gigabyte. Most entries are the same set of ports, so each distinct set is stored
+// once and the table holds its number.
 type routes struct {
-	row   []int32  // node -> its row of table, -1 for a host
-	table []uint32 // row*len(Endpoints) + endpoint -> set
-	sets  [][]PortID
+	row     []int32  // node -> its row of table, -1 for a host
+	column  []int32  // endpoint -> column of its leaf
+	leaf    []NodeID // endpoint -> its leaf
+	last    []uint32 // endpoint -> set that holds the one port of its leaf that leads to it
+	columns int
+	table   []uint32 // row*columns + column -> set
+	sets    [][]PortID
 }
 
 // NextHops lists the equal-cost ports through which switch sw reaches endpoint ep, in port order. It is
@@ -16,16 +22,27 @@ func (f *Fabric) NextHops(sw NodeID, ep int32) []PortID {
 
 // NextHopSet is the dense number of the set that NextHops returns, so that a caller may keep state by set.
 func (f *Fabric) NextHopSet(sw NodeID, ep int32) uint32 {
-	return f.routes.table[int(f.routes.row[sw])*len(f.Endpoints)+int(ep)]
+	r := &f.routes
+	if r.leaf[ep] == sw {
+		return r.last[ep]
+	}
+	return r.table[int(r.row[sw])*r.columns+int(r.column[ep])]
 }
 
 // Sets lists every distinct next-hop set; NextHopSet indexes it.
 func (f *Fabric) Sets() [][]PortID { return f.routes.sets }
 
-// newRoutes runs one breadth-first search from each endpoint. Switches under the same leaf share the result,
-// so the cost is leaves x ports, not endpoints x ports.
+// newRoutes runs one breadth-first search from each leaf that has endpoints: leaves x ports steps.
 func newRoutes(f *Fabric) routes {
-	r := routes{row: make([]int32, len(f.Nodes))}
+	r := routes{
+		row: make([]int32, len(f.Nodes)), column: make([]int32, len(f.Endpoints)),
+		leaf: make([]NodeID, len(f.Endpoints)), last: make([]uint32, len(f.Endpoints)),
+		sets: [][]PortID{nil}, // set 0: no path
+	}
+	s := search{f: f, rows: &r, known: map[string]uint32{"": 0}, dist: make([]int32, len(f.Nodes)), peer: make([]NodeID, len(f.Ports))}
+	for i := range f.Ports {
+		s.peer[i] = f.Ports[f.Ports[i].Peer].Node
+	}
 	rows := 0
 	for i := range f.Nodes {
 		r.row[i] = -1
@@ -34,78 +51,81 @@ func newRoutes(f *Fabric) routes {
 			rows++
 		}
 	}
-	r.table = make([]uint32, rows*len(f.Endpoints))
-	r.sets = [][]PortID{nil} // set 0: no path
-	known := map[string]uint32{"": 0}
-	intern := func(ports []PortID) uint32 {
-		key := make([]byte, 0, 4*len(ports))
-		for _, p := range ports {
-			key = append(key, byte(p), byte(p>>8), byte(p>>16), byte(p>>24))
-		}
-		if id, ok := known[string(key)]; ok {
-			return id
-		}
-		id := uint32(len(r.sets))
-		known[string(key)] = id
-		r.sets = append(r.sets, append([]PortID(nil), ports...))
-		return id
-	}
-	byLeaf := map[NodeID][]uint32{} // leaf -> set of every row, valid for all endpoints below the leaf
+	columnOf := make([]int32, len(f.Nodes)) // leaf -> its column + 1
+	var leaves []NodeID
 	for ep, nic := range f.Endpoints {
-		leafPort := f.Ports[nic].Peer
-		leaf := f.Ports[leafPort].Node
-		column, ok := byLeaf[leaf]
-		if !ok {
-			column = f.columnTo(leaf, &r, rows, intern)
-			byLeaf[leaf] = column
+		port := f.Ports[nic].Peer
+		leaf := f.Ports[port].Node
+		if columnOf[leaf] == 0 {
+			leaves = append(leaves, leaf)
+			columnOf[leaf] = int32(len(leaves))
 		}
-		for row, set := range column {
-			r.table[row*len(f.Endpoints)+ep] = set
-		}
-		r.table[int(r.row[leaf])*len(f.Endpoints)+ep] = intern([]PortID{leafPort})
+		r.leaf[ep], r.column[ep] = leaf, columnOf[leaf]-1
+		r.last[ep] = s.intern([]PortID{port})
+	}
+	r.columns = len(leaves)
+	r.table = make([]uint32, rows*r.columns)
+	for column, leaf := range leaves {
+		s.to(leaf, column)
 	}
 	return r
 }
 
-// columnTo finds, for every switch, the ports on a shortest path to leaf.
-func (f *Fabric) columnTo(leaf NodeID, r *routes, rows int, intern func([]PortID) uint32) []uint32 {
+// search is the scratch memory of newRoutes.
+type search struct {
+	f     *Fabric
+	rows  *routes
+	known map[string]uint32 // ports as bytes -> set
+	key   []byte
+	ports []PortID
+	dist  []int32
+	queue []NodeID
+	peer  []NodeID // node at the other end of each port
+}
+
+func (s *search) intern(ports []PortID) uint32 {
+	s.key = s.key[:0]
+	for _, p := range ports {
+		s.key = append(s.key, byte(p), byte(p>>8), byte(p>>16), byte(p>>24))
+	}
+	if id, ok := s.known[string(s.key)]; ok {
+		return id
+	}
+	id := uint32(len(s.rows.sets))
+	s.known[string(s.key)] = id
+	s.rows.sets = append(s.rows.sets, append([]PortID(nil), ports...))
+	return id
+}
+
+// to fills the column of leaf: for every switch, the ports on a shortest path to it.
+func (s *search) to(leaf NodeID, column int) {
 	const unreached = int32(1) << 30
-	dist := make([]int32, len(f.Nodes))
-	for i := range dist {
-		dist[i] = unreached
+	nodes := s.f.Nodes
+	for i := range s.dist {
+		s.dist[i] = unreached
 	}
-	dist[leaf] = 0
-	queue := []NodeID{leaf}
-	for len(queue) > 0 {
-		n := queue[0]
-		queue = queue[1:]
-		node := &f.Nodes[n]
-		for i := range node.NumPorts {
-			peer := f.Ports[f.Ports[node.FirstPort+PortID(i)].Peer].Node
-			if f.Nodes[peer].Role != Host && dist[peer] == unreached { // hosts do not forward
-				dist[peer] = dist[n] + 1
-				queue = append(queue, peer)
+	s.dist[leaf] = 0
+	s.queue = append(s.queue[:0], leaf)
+	for head := 0; head < len(s.queue); head++ {
+		n := s.queue[head]
+		first := nodes[n].FirstPort
+		for _, peer := range s.peer[first : first+PortID(nodes[n].NumPorts)] {
+			if s.dist[peer] == unreached && nodes[peer].Role != Host { // hosts do not forward
+				s.dist[peer] = s.dist[n] + 1
+				s.queue = append(s.queue, peer)
 			}
 		}
 	}
-	column := make([]uint32, rows)
-	var ports []PortID
-	for n := range f.Nodes {
-		if r.row[n] < 0 || NodeID(n) == leaf || dist[n] == unreached {
-			continue
-		}
-		ports = ports[:0]
-		node := &f.Nodes[n]
-		for i := range node.NumPorts {
-			p := node.FirstPort + PortID(i)
-			peer := f.Ports[f.Ports[p].Peer].Node
-			if f.Nodes[peer].Role != Host && dist[peer] == dist[n]-1 {
-				ports = append(ports, p)
+	for _, n := range s.queue[1:] {
+		s.ports = s.ports[:0]
+		for i := range nodes[n].NumPorts {
+			p := nodes[n].FirstPort + PortID(i)
+			if s.dist[s.peer[p]] == s.dist[n]-1 {
+				s.ports = append(s.ports, p)
 			}
 		}
-		column[r.row[n]] = intern(ports)
+		s.rows.table[int(s.rows.row[n])*s.rows.columns+column] = s.intern(s.ports)
 	}
-	return column
 }
 
 // Paths lists the shortest paths from NIC port src to NIC port dst, each as the egress ports crossed
