@@ -1,0 +1,248 @@
+package diagnose
+
+import (
+	"fmt"
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/shunt-network/shunt/evidence"
+)
+
+// A RoCE port has a table of GIDs: each address of its interface twice, once for RoCE v1 (Ethernet type 0x8915,
+// not routed) and once for v2 (UDP port 4791). Linux fills the default GIDs, made of the link-local address,
+// first, so index 0 is link-local v1 on devices that speak both (drivers/infiniband/core/roce_gid_mgmt.c,
+// gid_table_setup_one). Which index a QP uses decides whether packets arrive.
+
+// gidIndex is the index of the GID table the job uses on a host, and how that is known.
+type gidIndex struct {
+	host  string
+	index int
+	how   string          // "set by NCCL_IB_GID_INDEX", "default of NCCL 2.8.3"
+	from  evidence.Source // zero for a default
+	fixed bool            // set by someone, not a default or a choice of the library
+}
+
+// routable tells whether a GID can carry RoCE between hosts: version 2 and an address that is routed.
+func routable(g evidence.GID) bool { return g.Version == "v2" && !g.LinkLocal() && g.Address.IsValid() }
+
+// roce tells whether the job runs over RoCE. Yes needs a word of the library, a port or a GID table; a port
+// table with nothing but InfiniBand is a no.
+func (v *View) roce() answer {
+	n := &v.Inv.NCCL
+	ib := false
+	for _, l := range n.Devices {
+		for _, d := range l.Devices {
+			if d.Layer == "RoCE" {
+				return yes
+			}
+			ib = ib || d.Layer == "IB"
+		}
+	}
+	for _, q := range n.QPs {
+		if q.GIDIndex >= 0 {
+			return yes
+		}
+		ib = true
+	}
+	if ib {
+		return no // the job told what it uses; other ports of the hosts do not matter
+	}
+	for _, h := range v.Inv.Hosts {
+		for _, x := range h.NICs {
+			for _, g := range x.GIDs {
+				if g.Version == "v2" {
+					return yes
+				}
+			}
+			switch layer, _ := x.LinkLayer.Get(); layer {
+			case "Ethernet":
+				return yes
+			case "InfiniBand":
+				ib = true
+			}
+		}
+	}
+	if ib {
+		return no
+	}
+	return unknown
+}
+
+// roceOnly is the verdict of a cause of RoCE addressing where the job does not run over RoCE, or nobody can tell.
+func (v *View) roceOnly() (Verdict, bool) {
+	switch v.roce() {
+	case no:
+		return notApplicable("the job runs over InfiniBand"), true
+	case unknown:
+		if s, silent := v.silent(); silent {
+			return s, true
+		}
+		return cannotCheck("whether the job runs over RoCE (ibv_devinfo, or NCCL_DEBUG=INFO)"), true
+	}
+	return Verdict{}, false
+}
+
+// gidIndexes lists the indexes in use, one a host that is known to use one. An empty list with a reason means
+// that it is not known which are used; an automatic choice of NCCL 2.21 or later is one such reason.
+func (v *View) gidIndexes() (used []gidIndex, why string) {
+	n := &v.Inv.NCCL
+	add := func(g gidIndex) {
+		if !slices.ContainsFunc(used, func(u gidIndex) bool { return u.host == g.host && u.index == g.index }) {
+			used = append(used, g)
+		}
+	}
+	for _, q := range n.QPs {
+		if q.GIDIndex >= 0 {
+			_, set := v.variable("NCCL_IB_GID_INDEX", q.Host)
+			add(gidIndex{q.Host, q.GIDIndex, "used by its QPs", q.From, set})
+		}
+	}
+	if len(used) > 0 {
+		return used, ""
+	}
+	auto := false
+	for _, e := range n.Env {
+		if e.Name != "NCCL_IB_GID_INDEX" {
+			continue
+		}
+		index, err := strconv.Atoi(strings.TrimSpace(e.Value))
+		switch {
+		case strings.TrimSpace(e.Value) == "":
+			index = 0 // NCCL reads an empty value as 0 (src/misc/param.cc, strtoll of "")
+		case err != nil:
+			continue
+		case index < 0:
+			auto = true
+			continue
+		}
+		add(gidIndex{e.Host, index, "set by NCCL_IB_GID_INDEX", e.From, true})
+	}
+	if len(used) > 0 {
+		return used, ""
+	}
+	if auto {
+		return nil, "NCCL_IB_GID_INDEX=-1 leaves the choice to NCCL"
+	}
+	b := v.nccl()
+	switch b.atLeast(2, 21) {
+	case yes:
+		return nil, b.String() + " chooses the index itself"
+	case unknown:
+		return nil, "neither NCCL_IB_GID_INDEX nor the version of NCCL is known"
+	}
+	if _, silent := v.silent(); silent {
+		return nil, "no NCCL log, so it is not known whether NCCL_IB_GID_INDEX is set"
+	}
+	hosts := v.jobHosts()
+	if len(hosts) == 0 {
+		hosts = []string{""}
+	}
+	for _, h := range hosts {
+		add(gidIndex{h, 0, "the default of " + b.String(), b.From, false})
+	}
+	return used, ""
+}
+
+// ofJob tells whether a device takes part in the job: it does where the library lists it, or matches
+// NCCL_IB_HCA, or nothing tells.
+func (v *View) ofJob(host string, n *evidence.NIC) bool {
+	listed := false
+	for _, l := range v.Inv.NCCL.Devices {
+		if l.Host != host && host != "" && l.Host != "" {
+			continue
+		}
+		for _, d := range l.Devices {
+			listed = true
+			if slices.Contains(strings.Split(d.Device, "+"), n.Device) {
+				return true
+			}
+		}
+	}
+	if listed {
+		return false
+	}
+	if e, ok := v.variable("NCCL_IB_HCA", host); ok {
+		return matchesHCA(e.Value, n.Device, n.Port)
+	}
+	return true
+}
+
+// matchesHCA tells whether NCCL_IB_HCA lets a device through: a list of name prefixes, or of exact names after
+// "=", or of what to leave out after "^" (NCCL src/misc/utils.cc, parseStringList and matchIfList).
+func matchesHCA(value, device string, port int) bool {
+	value, exclude := strings.CutPrefix(value, "^")
+	value, exact := strings.CutPrefix(value, "=")
+	for _, item := range strings.Split(value, ",") {
+		name, p, hasPort := strings.Cut(item, ":")
+		if name == "" || exact && name != device || !exact && !strings.HasPrefix(device, name) {
+			continue
+		}
+		if hasPort && p != strconv.Itoa(port) {
+			continue
+		}
+		return !exclude
+	}
+	return exclude
+}
+
+// gidTables lists the ports of the job whose GID table is known and speaks RoCE.
+func (v *View) gidTables(host string) []hostPort {
+	var tables []hostPort
+	for _, p := range v.hostPorts() {
+		if (host == "" || p.host.Name == host || p.host.Name == "") && len(p.GIDs) > 0 &&
+			slices.ContainsFunc(p.GIDs, func(g evidence.GID) bool { return g.Version != "" }) {
+			tables = append(tables, p)
+		}
+	}
+	return tables
+}
+
+// hostPort is a port of an RDMA device with its host.
+type hostPort struct {
+	*evidence.NIC
+	host *evidence.Host
+}
+
+func (p hostPort) object() string { return object(p.host.Name, p.Device) }
+
+// hostPorts lists the RDMA ports that take part in the job.
+func (v *View) hostPorts() []hostPort {
+	var all []hostPort
+	for _, h := range v.Inv.Hosts {
+		for _, n := range h.NICs {
+			if v.ofJob(h.Name, n) {
+				all = append(all, hostPort{n, h})
+			}
+		}
+	}
+	return all
+}
+
+func (p hostPort) gid(index int) (evidence.GID, bool) {
+	i := slices.IndexFunc(p.GIDs, func(g evidence.GID) bool { return g.Index == index })
+	if i < 0 {
+		return evidence.GID{}, false
+	}
+	return p.GIDs[i], true
+}
+
+// best is the entry of a table that RoCE between hosts should use: version 2 with an IPv4 address, else version
+// 2 with a routed IPv6 address, as NCCL 2.21 and later choose by default.
+func (p hostPort) best() (evidence.GID, bool) {
+	found, ok := evidence.GID{}, false
+	for _, g := range p.GIDs {
+		if routable(g) && (!ok || g.IPv4() && !found.IPv4()) {
+			found, ok = g, true
+		}
+	}
+	return found, ok
+}
+
+func describe(g evidence.GID) string {
+	kind := "routed"
+	if g.LinkLocal() {
+		kind = "link-local"
+	}
+	return fmt.Sprintf("RoCE %s, %s %s", orElse(g.Version, "of unknown version"), kind, g.Address.Unmap())
+}
