@@ -13,6 +13,8 @@ type Config struct {
 	Path   PathChoice
 	Faults []Fault
 	Probe  *Probe
+
+	MaxEvents uint64 // a run that needs more ends with an error; it guards against one that never ends
 }
 
 // PathChoice is how a switch picks one of several equal-cost ports.
@@ -57,17 +59,18 @@ const (
 
 // NICConfig is the configuration of every NIC.
 type NICConfig struct {
-	MTU        units.Bytes    `yaml:"mtu" doc:"RoCE path MTU: payload bytes of a full packet"`
-	QPs        int            `yaml:"qps" doc:"QPs per connection (NCCL_IB_QPS_PER_CONNECTION)"`
-	Split      bool           `yaml:"split" doc:"cut every message over the QPs of its connection instead of dealing whole messages out (NCCL_IB_SPLIT_DATA_ON_QPS)"`
-	Transport  Transport      `yaml:"transport" doc:"go-back-n or place"`
-	AckEvery   int            `yaml:"ack_every" doc:"packets per acknowledgement"`
-	Timeout    int            `yaml:"timeout" doc:"exponent n of the InfiniBand timeout 4.096 us x 2^n (NCCL_IB_TIMEOUT); 0 is never"`
-	RetryCount int            `yaml:"retry_count" doc:"retries before the QP gives up (NCCL_IB_RETRY_CNT)"`
-	Window     units.Bytes    `yaml:"window" doc:"bytes a QP may have unacknowledged; unset: no limit"`
-	Control    string         `yaml:"control" doc:"congestion control: dcqcn or none"`
-	DCQCN      DCQCNConfig    `yaml:"dcqcn" doc:"DCQCN parameters"`
-	Latency    units.Duration `yaml:"latency" doc:"time from posting a message to its first packet"`
+	MTU          units.Bytes    `yaml:"mtu" doc:"RoCE path MTU: payload bytes of a full packet"`
+	QPs          int            `yaml:"qps" doc:"QPs per connection (NCCL_IB_QPS_PER_CONNECTION)"`
+	Split        bool           `yaml:"split" doc:"cut every message over the QPs of its connection instead of dealing whole messages out (NCCL_IB_SPLIT_DATA_ON_QPS)"`
+	Transport    Transport      `yaml:"transport" doc:"go-back-n or place"`
+	AckEvery     int            `yaml:"ack_every" doc:"packets per acknowledgement"`
+	Timeout      int            `yaml:"timeout" doc:"exponent n of the InfiniBand timeout 4.096 us x 2^n (NCCL_IB_TIMEOUT); -1 is never"`
+	RetryCount   int            `yaml:"retry_count" doc:"retries before the QP gives up (NCCL_IB_RETRY_CNT)"`
+	LossDistance int            `yaml:"loss_distance" doc:"place: how many packets behind the newest a missing one counts as lost"`
+	Window       units.Bytes    `yaml:"window" doc:"bytes a QP may have unacknowledged; unset: no limit"`
+	Control      string         `yaml:"control" doc:"congestion control: dcqcn or none"`
+	DCQCN        DCQCNConfig    `yaml:"dcqcn" doc:"DCQCN parameters"`
+	Latency      units.Duration `yaml:"latency" doc:"time from posting a message to its first packet"`
 }
 
 // DCQCNConfig holds every parameter of DCQCN (Zhu et al., SIGCOMM 2015) under the names of the mlx5 driver.

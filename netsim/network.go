@@ -1,49 +1,230 @@
 package netsim
 
 import (
+	"errors"
+	"fmt"
+
 	"github.com/shunt-network/shunt/fabric"
+	"github.com/shunt-network/shunt/netsim/cc"
+	"github.com/shunt-network/shunt/netsim/route"
 	"github.com/shunt-network/shunt/units"
 	"github.com/shunt-network/shunt/workload"
 )
 
-// Network is one run: a plan being carried out on a fabric.
-type Network struct{}
+// ErrMaxEvents ends a run that needs more events than Config.MaxEvents.
+var ErrMaxEvents = errors.New("netsim: the run needs more events than its limit")
+
+// Network is one run: a plan being carried out on a fabric. All state lies in flat slices by id and refers to other state by
+// index, so that the garbage collector has nothing to follow.
+type Network struct {
+	now    int64
+	queue  eventQueue
+	pool   pool
+	events uint64
+	hops   uint64
+
+	ports   []port
+	egress  []egress  // by class
+	ingress []ingress // by class
+	ecn     []ecnCurve
+	rngs    []stream // by port
+	routes  *route.Table
+
+	switches []swtch
+	nics     []nic // by endpoint
+	snd      []sender
+	rcv      []receiver
+	cc       []cc.DCQCN // by QP; nil without congestion control
+	missing  []missing  // by QP; nil unless the transport is place
+	arrived  []arrivals // likewise
+	bitmaps  [][]uint64 // given back
+	msgs     []message
+	freeMsg  uint32
+
+	// What an event needs of the configuration.
+	lossless, strict        uint8
+	alpha, xoff, xon        int64
+	quantum                 [Priorities]int32
+	mtu                     int
+	ackEvery                uint32
+	window, rto, nicLatency int64
+	retryCount              uint8
+	cnpPeriod               int64
+	lossDistance            uint64
+	reach                   int64
+	path                    PathChoice
+	split                   bool
+	qps                     int
+	ccParams                []cc.Params // by endpoint
+	addr, qpn               []uint32    // by endpoint
+	maxEvents               uint64
+	probe                   Probe
+	faults                  []Fault
+	returned                []bool // fault i has begun before
+	recurring               int    // events that only repeat a fault
+	downs                   []uint8
+	ber                     []bitErrors
+	pauses                  []pauseState // by class
+	cold                    []coldPort
+	nicCounters             []NICCounters // by endpoint
+
+	f          *fabric.Fabric
+	plan       *workload.Plan
+	conns      []conn
+	opConn     []uint32
+	times      []OpTime
+	waits      []uint32
+	parts      []uint16
+	gpuFree    []int64
+	nvlinkFree []int64
+	todo       []uint32
+	todoHead   int
+	left       int  // operations that the run waits for
+	hopeless   bool // one of them is on a QP that gave up
+}
+
+// coldPort is what a port counts rarely.
+type coldPort struct {
+	drops, dropBytes [DropReasons]uint64
+	wireLost         uint64 // bytes lost in flight, part of dropBytes[DropLinkDown]
+	CRCErrors        uint64
+	LinkDowns        uint64
+	wire             int64 // propagation alone
+}
 
 // New prepares a run. It fails when the plan names GPUs that the fabric has not, or the configuration cannot be.
-func New(f *fabric.Fabric, plan *workload.Plan, c Config) (*Network, error) { panic("contract") }
+func New(f *fabric.Fabric, plan *workload.Plan, c Config) (*Network, error) {
+	c = Defaults(c)
+	if err := errors.Join(c.Validate(), checkPlan(f, plan), checkFaults(f, c.Faults)); err != nil {
+		return nil, err
+	}
+	n := &Network{f: f, plan: plan, pool: pool{free: none}, freeMsg: none, routes: route.NewTable(f)}
+	n.configure(c)
+	n.build(c)
+	if err := n.shareBuffers(c); err != nil {
+		return nil, err
+	}
+	n.connect()
+	for i := range plan.Ops {
+		if !plan.Ops[i].Background {
+			n.left++
+		}
+		n.times[i] = OpTime{End: units.At(-1)}
+		n.waits[i] = plan.Dependencies(workload.OpID(i))
+		if n.waits[i] == 0 {
+			n.queue.push(event{at: int64(plan.Ops[i].At), kind: evOp, arg: uint32(i)})
+		}
+	}
+	for i := range n.faults {
+		n.queue.push(event{at: int64(n.faults[i].At), kind: evFault, arg: uint32(i)})
+	}
+	return n, nil
+}
+
+// maxPlanErrors bounds the errors of one plan; the rest would say the same.
+const maxPlanErrors = 20
+
+func checkPlan(f *fabric.Fabric, plan *workload.Plan) error {
+	var errs []error
+	wrong := func(i int, format string, args ...any) {
+		errs = append(errs, fmt.Errorf("netsim: operation %d "+format, append([]any{i}, args...)...))
+	}
+	for i := range plan.Ops {
+		op := &plan.Ops[i]
+		if len(errs) == maxPlanErrors {
+			break
+		}
+		switch {
+		case int(op.Src) >= len(f.GPUs) || op.Kind == workload.Send && int(op.Dst) >= len(f.GPUs):
+			wrong(i, "names GPU %d, the fabric has %d", max(op.Src, op.Dst), len(f.GPUs))
+		case op.Priority >= Priorities:
+			wrong(i, "has priority %d, there are %d", op.Priority, Priorities)
+		case op.Bytes < 0 || op.Time < 0 || op.At < 0 || op.Rate < 0:
+			wrong(i, "has a negative size, time or rate")
+		case op.Kind == workload.Send && (len(f.GPUs[op.Src].NICs) == 0 || len(f.GPUs[op.Dst].NICs) == 0):
+			wrong(i, "sends between GPUs %d and %d, of which one has no NIC", op.Src, op.Dst)
+		}
+	}
+	return errors.Join(errs...)
+}
+
+func checkFaults(f *fabric.Fabric, faults []Fault) error {
+	var errs []error
+	for i, x := range faults {
+		switch {
+		case int(x.Port) >= len(f.Ports):
+			errs = append(errs, fmt.Errorf("netsim: fault %d names port %d, the fabric has %d", i, x.Port, len(f.Ports)))
+		case x.Kind == SlowReceiver && f.Ports[x.Port].Endpoint < 0:
+			errs = append(errs, fmt.Errorf("netsim: fault %d (%s): %s is not the port of a NIC", i, x.Kind, f.PortName(fabric.PortID(x.Port))))
+		}
+	}
+	return errors.Join(errs...)
+}
 
 // RunUntil carries the run on until the plan is done or the clock reaches t, and tells whether it is done:
 // every operation that is not background has finished. Splitting a run changes nothing in it.
-func (n *Network) RunUntil(t units.Instant) (done bool, err error) { panic("contract") }
-
-// Now is the time of the last event.
-func (n *Network) Now() units.Instant { panic("contract") }
-
-// Port returns the counters of a port, with its queue gauges and open pauses brought up to the present.
-func (n *Network) Port(p fabric.PortID) PortCounters { panic("contract") }
-
-// ResetPeaks starts the queue watermarks again, as reading a clear-on-read watermark does.
-func (n *Network) ResetPeaks() { panic("contract") }
-
-// NIC returns the counters of the NIC at endpoint ep.
-func (n *Network) NIC(ep int32) NICCounters { panic("contract") }
-
-// Summary is what a run came to.
-type Summary struct {
-	Fingerprint uint64 // hash of every operation's start and end, and of every port's counters
-	End         units.Instant
-	Events      uint64
-	PacketHops  uint64 // packets, data and control, that finished one link
-	Drops       [DropReasons]uint64
-	Stalled     bool // operations were left that nothing could finish (a QP gave up, or a deadlock)
+func (n *Network) RunUntil(t units.Instant) (done bool, err error) {
+	limit := t.PS()
+	for n.left > 0 {
+		e, ok := n.queue.pop(limit)
+		if !ok {
+			if !n.Stalled() { // else the clock stays at the last thing that happened
+				n.now = max(n.now, limit)
+			}
+			return false, nil
+		}
+		if n.events == n.maxEvents {
+			return false, fmt.Errorf("%w (%d) at %v", ErrMaxEvents, n.maxEvents, units.At(n.now))
+		}
+		n.events++
+		n.now = e.at
+		n.handle(e)
+		if len(n.todo) > 0 {
+			n.startReady()
+		}
+	}
+	return true, nil
 }
 
-// Finish ends the run, checks conservation (N1) and says what the run came to. The error names the entity and
-// the bytes that are missing.
-func (n *Network) Finish() (Summary, error) { panic("contract") }
+func (n *Network) handle(e event) {
+	switch e.kind {
+	case evArrive:
+		n.arrive(e.arg)
+	case evSend:
+		n.wireFree(e.arg)
+	case evPause:
+		n.pauseArrives(e.arg, e.prio, e.gen)
+	case evOp:
+		n.todo = append(n.todo, e.arg)
+	case evOpEnd:
+		n.finish(e.arg)
+	case evPost:
+		n.post(e.arg)
+	case evPace:
+		n.paceDue(e.arg)
+	case evTimeout:
+		n.timeout(e.arg)
+	case evDrain:
+		n.drained(e.arg, e.gen)
+	case evFault:
+		n.begin(e.arg)
+	case evHeal:
+		n.heal(e.arg)
+	case evDetect:
+		n.detect()
+	}
+}
+
+// Now is how far the run has come: the time that RunUntil reached, or of the last event when the
+// plan is done or stalled.
+func (n *Network) Now() units.Instant { return units.At(n.now) }
+
+// Stalled tells that operations are left and nothing is under way that could finish them: every QP they need has given up, or waits
+// for ever. It is known only after the last timer has run out.
+func (n *Network) Stalled() bool { return n.left > 0 && n.queue.n == n.recurring }
 
 // Ops returns start and end of every operation; an operation that did not end has End before Start.
-func (n *Network) Ops() []OpTime { panic("contract") }
+func (n *Network) Ops() []OpTime { return n.times }
 
 // OpTime is when an operation ran.
 type OpTime struct{ Start, End units.Instant }

@@ -1,0 +1,45 @@
+package netsim
+
+import (
+	"testing"
+
+	"github.com/shunt-network/shunt/units"
+)
+
+// reference is the configuration of the reference workload: 4096+64 byte packets, an ACK for each, go-back-N, PFC at 64 and 48 packets with
+// buffers that never fill, ECMP by flow, no congestion control.
+func reference() Config {
+	return Config{
+		Seed: 1,
+		Path: ECMP,
+		Switch: SwitchConfig{
+			Buffer: units.GiB, Alpha: 1024, XOFF: 64 * 4160, XON: 16 * 4160, ECN: ECNConfig{Off: true},
+		},
+		NIC: NICConfig{Control: "none"},
+	}
+}
+
+func benchPermutation(b *testing.B, leaves, hosts, spines int) {
+	f := leafSpine(leaves, hosts, spines)
+	p := permutation(leaves*hosts, 2_000_000, 1)
+	b.ReportAllocs()
+	var hops, events uint64
+	for b.Loop() {
+		n, err := New(f, p, reference())
+		if err != nil {
+			b.Fatal(err)
+		}
+		if done, err := n.RunUntil(units.At(never)); !done || err != nil {
+			b.Fatal(done, err)
+		}
+		hops += n.hops
+		events += n.events
+	}
+	b.ReportMetric(float64(hops)/b.Elapsed().Seconds(), "hops/s")
+	b.ReportMetric(float64(events)/float64(hops), "events/hop")
+	b.ReportMetric(float64(hops)/float64(b.N), "hops/run")
+}
+
+func BenchmarkPermutation16(b *testing.B)   { benchPermutation(b, 4, 4, 4) }
+func BenchmarkPermutation128(b *testing.B)  { benchPermutation(b, 8, 16, 16) }
+func BenchmarkPermutation1024(b *testing.B) { benchPermutation(b, 32, 32, 32) }

@@ -1,0 +1,82 @@
+package netsim
+
+// The buffer of a switch is shared by all ports but for the headroom of each lossless class. A queue may grow to alpha times
+// what is free (dynamic thresholds, Choudhury and Hahne, IEEE/ACM Transactions on Networking 1998). For a lossless class the queue is
+// what came in through one port, and the answer is pause; for another it is what waits at the egress, and the answer is loss.
+
+// alphaBits is the precision of alpha in thresholds.
+const alphaBits = 16
+
+// threshold is how much a queue may hold of the shared buffer.
+func (n *Network) threshold(sw *swtch) int64 {
+	return (sw.shared - sw.used) * n.alpha >> alphaBits
+}
+
+// admit charges a packet from ingress port q to the buffer, or drops it. A lossless class that crosses its threshold pauses its peer;
+// from then on its packets go to its headroom, until it is resumed.
+func (n *Network) admit(q uint32, sw *swtch, out uint32, k uint32) bool {
+	pk := &n.pool.packets[k]
+	size := int64(pk.size)
+	if n.lossless>>pk.prio&1 == 0 {
+		if n.egress[class(out, pk.prio)].bytes+size > n.threshold(sw) {
+			n.drop(out, k, DropBufferFull)
+			return false
+		}
+		sw.used += size
+		return true
+	}
+	c := class(q, pk.prio)
+	in := &n.ingress[c]
+	pk.in = c
+	if !in.xoff {
+		limit := n.threshold(sw)
+		if n.xoff > 0 {
+			limit = min(limit, n.xoff)
+		}
+		crosses := in.used+size > limit
+		if crosses {
+			n.pausePeer(q, pk.prio, in)
+		}
+		if !crosses || sw.used+size <= sw.shared {
+			in.used += size
+			sw.used += size
+			return true
+		}
+	}
+	if in.headroom+size > in.headroomCap {
+		n.drop(q, k, DropHeadroomFull)
+		return false
+	}
+	in.headroom += size
+	pk.flags |= inHeadroom
+	return true
+}
+
+// release gives the buffer of a packet back, and resumes the peer of its ingress once the headroom is empty and the queue has
+// fallen far enough below the threshold.
+func (n *Network) release(s uint32, pk *packet) {
+	sw := &n.switches[s]
+	size := int64(pk.size)
+	if n.lossless>>pk.prio&1 == 0 {
+		sw.used -= size
+		return
+	}
+	in := &n.ingress[pk.in]
+	if pk.flags&inHeadroom != 0 {
+		pk.flags &^= inHeadroom
+		in.headroom -= size
+	} else {
+		in.used -= size
+		sw.used -= size
+	}
+	if !in.xoff || in.headroom > 0 {
+		return
+	}
+	limit := n.threshold(sw)
+	if n.xoff > 0 {
+		limit = min(limit, n.xoff)
+	}
+	if in.used == 0 || in.used <= limit-n.xon {
+		n.resumePeer(pk.in/Priorities, pk.prio, in)
+	}
+}

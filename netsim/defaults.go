@@ -1,0 +1,141 @@
+package netsim
+
+import (
+	"errors"
+	"fmt"
+
+	"github.com/shunt-network/shunt/units"
+)
+
+// Defaults fills in what c leaves unset. What depends on the port stays unset: the ECN thresholds (ECNFor) and the
+// headroom (HeadroomFor). Where a value is a vendor's default it is named so; a real adapter prints its own with
+// mlxconfig -e query.
+func Defaults(c Config) Config {
+	s := &c.Switch
+	// The shared buffer and the threshold 1/8 of the ns-3 model of HPCC (Li et al., SIGCOMM 2019, artefact); its point to
+	// resume lies 3 KiB below the one to pause (switch-mmu).
+	s.Buffer = or(s.Buffer, 32*units.MiB)
+	s.Alpha = or(s.Alpha, 1.0/8)
+	s.XON = or(s.XON, 3*units.KiB)
+	s.ECN.PMax = or(s.ECN.PMax, 0.2)
+	if s.Lossless == nil { // RoCE on priority 3 and CNPs on strict priority 6: nv set qos roce of Cumulus Linux
+		s.Lossless = []int{3}
+	}
+	if s.Weights == nil {
+		s.Weights = []int{1, 1, 1, 1, 1, 1, 0, 0}
+	}
+	n := &c.NIC
+	n.MTU = or(n.MTU, 4096)
+	n.QPs = or(n.QPs, 1) // NCCL_IB_QPS_PER_CONNECTION (NCCL src/transport/net_ib)
+	n.Transport = or(n.Transport, GoBackN)
+	n.AckEvery = or(n.AckEvery, 1)
+	n.Timeout = or(n.Timeout, 20)      // NCCL_IB_TIMEOUT since NCCL 2.23, 18 before
+	n.RetryCount = or(n.RetryCount, 7) // NCCL_IB_RETRY_CNT, the most the verbs allow
+	n.LossDistance = or(n.LossDistance, 4096)
+	n.Control = or(n.Control, "dcqcn")
+	n.DCQCN = dcqcnDefaults(n.DCQCN)
+	c.Path = or(c.Path, ECMP)
+	c.MaxEvents = or(c.MaxEvents, 20_000_000_000) // about an hour of computing
+	return c
+}
+
+// dcqcnDefaults are those of NVIDIA's adapters (DOCA documentation, "DCQCN CC Parameters"). rpg_byte_reset 32767 is taken
+// as units of 64 bytes and the rates of increase as 5 and 50 Mbit/s from third parties; both are uncertain.
+func dcqcnDefaults(d DCQCNConfig) DCQCNConfig {
+	d.G = or(d.G, 5.0/1024) // dce_tcp_g 1019 of 1024 is the weight of the past
+	d.AlphaPeriod = or(d.AlphaPeriod, units.Microsecond)
+	d.ReducePeriod = or(d.ReducePeriod, 4*units.Microsecond)
+	d.CNPPeriod = or(d.CNPPeriod, 4*units.Microsecond)
+	d.TimeReset = or(d.TimeReset, 300*units.Microsecond)
+	d.ByteReset = or(d.ByteReset, 32767*64)
+	d.Threshold = or(d.Threshold, 1)
+	d.AIRate = or(d.AIRate, 5*units.Mbps)
+	d.HAIRate = or(d.HAIRate, 50*units.Mbps)
+	d.MinRate = or(d.MinRate, units.Mbps)
+	d.MinDecFac = or(d.MinDecFac, 0.5)
+	d.InitialAlpha = or(d.InitialAlpha, 1023.0/1024)
+	return d
+}
+
+func or[T comparable](v, otherwise T) T {
+	var zero T
+	if v == zero {
+		return otherwise
+	}
+	return v
+}
+
+// ECNFor is the marking curve of a port of rate r: what c sets, else 800 KB and 3200 KB at 400 Gbit/s in proportion to the
+// rate, which is how SimAI's shipped configuration scales them.
+func ECNFor(c ECNConfig, r units.Rate) ECNConfig {
+	perGbps := units.Bytes(r / units.Gbps)
+	c.KMin = or(c.KMin, 2*units.KB*perGbps)
+	c.KMax = or(c.KMax, max(8*units.KB*perGbps, c.KMin))
+	return c
+}
+
+// HeadroomFor is what may still arrive on a lossless class after its receiver decided to pause a peer that sends at rate r
+// over a cable of the given delay through switch latency lat: two ways of wire, the packet that holds the pause frame up, the one the peer
+// has just begun, the one that crossed the threshold, and the pause frames of all classes in front (IEEE 802.1Q annex N lists
+// the same terms; the response time of the hardware is 0 in the model).
+func HeadroomFor(r units.Rate, delay, lat units.Duration, mtu units.Bytes) units.Bytes {
+	wire := units.Bytes((2*delay + lat).Seconds() * r.BytesPerSecond())
+	return wire + 3*(mtu+headerBytes) + Priorities*pauseBytes
+}
+
+// Validate tells everything that is wrong with a configuration whose defaults are filled in.
+func (c Config) Validate() error {
+	var errs []error
+	wrong := func(bad bool, format string, args ...any) {
+		if bad {
+			errs = append(errs, fmt.Errorf("netsim: "+format, args...))
+		}
+	}
+	s, n, d := c.Switch, c.NIC, c.NIC.DCQCN
+	wrong(s.Buffer <= 0, "switch buffer %v: must be positive", s.Buffer)
+	wrong(!(s.Alpha > 0 && s.Alpha <= 1024), "switch alpha %v: must be above 0 and at most 1024", s.Alpha)
+	wrong(s.Latency < 0, "switch latency %v: must not be negative", s.Latency)
+	wrong(s.XOFF < 0 || s.XON < 0 || s.Headroom < 0, "switch xoff, xon, headroom: must not be negative")
+	wrong(s.XOFF > 0 && s.XON >= s.XOFF, "switch xon %v: must be less than xoff %v, it is the distance below it", s.XON, s.XOFF)
+	wrong(s.ECN.KMin < 0 || s.ECN.KMax < 0 || s.ECN.KMax > 0 && s.ECN.KMax < s.ECN.KMin, "switch ecn: kmax %v must not be below kmin %v", s.ECN.KMax, s.ECN.KMin)
+	wrong(!(s.ECN.PMax >= 0 && s.ECN.PMax <= 1), "switch ecn pmax %v: must be between 0%% and 100%%", s.ECN.PMax)
+	wrong(s.ECN.KMax >= 1<<31, "switch ecn kmax %v: must be below 2 GiB", s.ECN.KMax)
+	for _, p := range s.Lossless {
+		wrong(p < 0 || p >= Priorities, "switch lossless priority %d: must be 0 to %d", p, Priorities-1)
+	}
+	wrong(len(s.Weights) != Priorities, "switch weights: %d given, there are %d priorities", len(s.Weights), Priorities)
+	for p, w := range s.Weights {
+		wrong(w < 0 || w > 1000, "switch weight %d of priority %d: must be 0 (strict) to 1000", w, p)
+	}
+	wrong(n.MTU < 1 || n.MTU > 16384, "nic mtu %v: must be 1 to 16384 bytes", n.MTU)
+	wrong(n.QPs < 1 || n.QPs > 1024, "nic qps %d: must be 1 to 1024", n.QPs)
+	wrong(n.Transport != GoBackN && n.Transport != Place, "nic transport %q: must be %s or %s", n.Transport, GoBackN, Place)
+	wrong(n.AckEvery < 1 || n.AckEvery > 1<<20, "nic ack_every %d: must be 1 to %d", n.AckEvery, 1<<20)
+	wrong(n.Timeout > 31, "nic timeout %d: must be at most 31 (5 bits)", n.Timeout)
+	wrong(n.RetryCount < 0 || n.RetryCount > 7, "nic retry_count %d: must be 0 to 7 (3 bits)", n.RetryCount)
+	wrong(n.Window < 0 || n.Window > 0 && n.Window < n.MTU, "nic window %v: must hold at least one packet of %v", n.Window, n.MTU)
+	wrong(n.LossDistance < 1 || n.LossDistance > 1<<20, "nic loss_distance %d: must be 1 to %d packets", n.LossDistance, 1<<20)
+	wrong(n.Control != "dcqcn" && n.Control != "none", "nic control %q: must be dcqcn or none", n.Control)
+	wrong(n.Latency < 0, "nic latency %v: must not be negative", n.Latency)
+	wrong(!(d.G > 0 && d.G <= 1), "nic dcqcn g %v: must be above 0%% and at most 100%%", d.G)
+	wrong(d.AlphaPeriod < units.Nanosecond || d.TimeReset < units.Nanosecond, "nic dcqcn alpha_period, time_reset: must be at least 1ns")
+	wrong(d.ReducePeriod < 0 || d.CNPPeriod < 0 || d.ByteReset < 0, "nic dcqcn reduce_period, cnp_period, byte_reset: must not be negative")
+	wrong(d.Threshold < 0, "nic dcqcn threshold %d: must not be negative", d.Threshold)
+	wrong(d.AIRate < 0 || d.HAIRate < 0, "nic dcqcn ai_rate, hai_rate: must not be negative")
+	wrong(d.MinRate < units.Kbps, "nic dcqcn min_rate %v: must be at least 1Kbps", d.MinRate)
+	wrong(c.Path != ECMP && c.Path != ECMPQPN && c.Path != Random, "path %q: must be %s, %s or %s", c.Path, ECMP, ECMPQPN, Random)
+	for i, f := range c.Faults {
+		wrong(f.At < 0 || f.For < 0 || f.Detect < 0 || f.Every < 0, "fault %d: times must not be negative", i)
+		wrong(f.Every > 0 && (f.For == 0 || f.For >= f.Every), "fault %d: to come back every %v it must last for less than that, and for more than 0", i, f.Every)
+		switch f.Kind {
+		case LinkDown:
+		case RateDegraded, SlowReceiver:
+			wrong(f.Rate <= 0, "fault %d (%s): needs a rate", i, f.Kind)
+		case BitErrors:
+			wrong(!(f.BER >= 0 && f.BER < 1), "fault %d (%s): bit error rate %v must be at least 0 and below 1", i, f.Kind, f.BER)
+		default:
+			wrong(true, "fault %d: unknown kind %q", i, f.Kind)
+		}
+	}
+	return errors.Join(errs...)
+}

@@ -1,0 +1,94 @@
+package netsim
+
+import "math/bits"
+
+// eventKind is what happens when an event is due; arg of the event names the one it happens to.
+type eventKind uint8
+
+const (
+	evArrive  eventKind = iota // the head of what flies out of port arg reaches the far end
+	evSend                     // the wire of port arg is free for the next packet
+	evPause                    // a pause or resume frame for class prio reaches port arg
+	evOp                       // the earliest start of operation arg has come
+	evOpEnd                    // operation arg (compute, or a copy within a host) is over
+	evPost                     // message arg reaches its QP
+	evPace                     // QP arg may send again under its rate
+	evTimeout                  // the retransmission timer of QP arg
+	evDrain                    // NIC arg has drained a packet of its receive buffer
+	evFault                    // fault arg begins
+	evHeal                     // fault arg ends
+	evDetect                   // the switches learn of the state of the links
+)
+
+// event is 16 bytes without pointers. gen and prio are the generation of the port and the class of a
+// pause frame (prio carries pauseOn beside the class).
+type event struct {
+	at   int64 // picoseconds
+	arg  uint32
+	gen  uint16
+	kind eventKind
+	prio uint8
+}
+
+// eventQueue is a radix heap (Ahuja, Mehlhorn, Orlin, Tarjan: Faster algorithms for the shortest path problem,
+// JACM 1990): bucket b holds the events whose time differs from last first in bit b-1. It needs that nothing is
+// scheduled before the last event taken, which holds in a simulation, and then events of equal time come
+// out in the order of their scheduling without a sequence number: those in one bucket keep their order
+// whenever it is dealt out again.
+type eventQueue struct {
+	last    int64
+	n       int    // events held
+	full    uint64 // bit b: bucket b holds something
+	head    int    // first event of bucket 0 not taken yet
+	buckets [64][]event
+}
+
+func (q *eventQueue) push(e event) {
+	b := bits.Len64(uint64(e.at^q.last)) & 63
+	q.buckets[b] = append(q.buckets[b], e)
+	q.full |= 1 << b
+	q.n++
+}
+
+// pop takes the first event, unless it lies after limit.
+func (q *eventQueue) pop(limit int64) (event, bool) {
+	if q.full&1 == 0 {
+		if q.full == 0 {
+			return event{}, false
+		}
+		b := bits.TrailingZeros64(q.full) & 63
+		from := q.buckets[b]
+		first := from[0].at
+		for i := 1; i < len(from); i++ {
+			first = min(first, from[i].at)
+		}
+		if first > limit {
+			return event{}, false
+		}
+		q.last = first
+		q.full &^= 1 << b
+		q.buckets[b] = from[:0]
+		if len(from) == 1 {
+			q.n--
+			return from[0], true
+		}
+		for _, e := range from { // every one lands in a lower bucket, so from is not written to meanwhile
+			to := bits.Len64(uint64(e.at^first)) & 63
+			q.buckets[to] = append(q.buckets[to], e)
+			q.full |= 1 << to
+		}
+	}
+	zero := q.buckets[0]
+	e := zero[q.head]
+	if e.at > limit {
+		return event{}, false
+	}
+	q.head++
+	q.n--
+	if q.head == len(zero) {
+		q.buckets[0] = zero[:0]
+		q.head = 0
+		q.full &^= 1
+	}
+	return e, true
+}

@@ -1,0 +1,80 @@
+package netsim
+
+// none is the absent index: no packet, no QP, no message.
+const none = ^uint32(0)
+
+// Wire sizes. A RoCEv2 packet carries Ethernet 14, IPv4 20, UDP 8, BTH 12, ICRC 4 and FCS 4 = 62 bytes around its
+// payload (InfiniBand Architecture Specification volume 1, annex A17); a WRITE adds RETH 16 to the first packet of a
+// message, an ACK carries AETH 4. One figure for every packet, as the other packet simulators of these networks use
+// it, keeps the results comparable. Preamble and gap (20 bytes) are not counted, as no counter shows them.
+const (
+	headerBytes  = 64
+	controlBytes = 64 // ACK, NAK and CNP: the smallest Ethernet frame
+	pauseBytes   = 64 // PFC frame (IEEE 802.1Q, 36.1.3.3)
+)
+
+// psnBits is the width of a packet sequence number (InfiniBand Architecture Specification, 9.7.1).
+const (
+	psnBits = 24
+	psnMask = 1<<psnBits - 1
+)
+
+// packetKind is what a packet is.
+type packetKind uint8
+
+const (
+	data packetKind = iota
+	ack             // everything up to psn has arrived
+	nak             // go-back-N: psn was expected and another came; place: psn is missing
+	cnp             // the receiver saw congestion (RoCEv2 annex A17.9.3)
+)
+
+// Packet flags.
+const (
+	marked     uint8 = 1 << iota // ECN congestion experienced
+	corrupt                      // a bit went wrong on the last link
+	inHeadroom                   // accounted to the headroom of its ingress
+	asksAck                      // the sender wants an acknowledgement (BTH AckReq)
+	isProbe                      // sent by the retransmission timer, or the answer to such a packet
+)
+
+// packet is one packet in motion, named by its index in the pool. It is owned by exactly one of: an egress queue,
+// the link it flies on, or a NIC (N4); next chains it to the one behind it there.
+type packet struct {
+	at    int64 // when it reaches the far end of the link it flies on
+	next  uint32
+	qp    uint32
+	psn   uint32 // 24 bits
+	hash  uint32 // of the 5-tuple, made by the NIC once
+	dst   uint32 // endpoint
+	in    uint32 // ingress class that is charged for it
+	aux   uint32 // ACK of a place receiver: PSN after the newest packet that arrived
+	size  uint16 // bytes on the wire
+	kind  packetKind
+	prio  uint8
+	flags uint8
+}
+
+// pool hands out packets; the one given back last goes out first, because it is still in the cache.
+type pool struct {
+	packets []packet
+	free    uint32
+	used    int
+}
+
+// take returns a packet with every field but the link fields undefined. It may move the pool: no *packet survives it.
+func (n *Network) take() uint32 {
+	n.pool.used++
+	if k := n.pool.free; k != none {
+		n.pool.free = n.pool.packets[k].next
+		return k
+	}
+	n.pool.packets = append(n.pool.packets, packet{})
+	return uint32(len(n.pool.packets) - 1)
+}
+
+func (n *Network) give(k uint32) {
+	n.pool.used--
+	n.pool.packets[k].next = n.pool.free
+	n.pool.free = k
+}

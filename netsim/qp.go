@@ -1,0 +1,266 @@
+package netsim
+
+import (
+	"math/bits"
+
+	"github.com/shunt-network/shunt/units"
+)
+
+// A reliable connection as the InfiniBand Architecture Specification has it (volume 1, 9.7): packets are numbered, the receiver
+// acknowledges in order, the sender keeps what is not acknowledged and starts again from a sequence error or a timeout.
+// Inside, sequence numbers have 64 bits and start at 0; on the wire they have 24 and start at psn0.
+
+// message is one message, or one QP's part of it.
+type message struct {
+	bytes      int64
+	first, end uint64 // packets first..end-1
+	rate       int64  // cap, 0 for none
+	op         uint32
+	qp         uint32
+	next       uint32 // posted behind it; chain of the free list
+}
+
+// State of a sender.
+const (
+	inRing uint8 = 1 << iota // in its NIC's ring
+	pacing                   // an evPace is due
+	timing                   // an evTimeout is due
+	dead                     // gave up
+)
+
+// sender is the requester half of a QP.
+type sender struct {
+	una, nxt, top    uint64 // oldest unacknowledged; next to send; after the newest ever sent
+	end              uint64 // after the newest posted
+	paceAt, paceRate int64  // next packet not before; the rate that was reckoned with
+	since            int64  // last progress: what the timeout runs from
+	oldest, cur      uint32 // messages: of una, of nxt
+	newest           uint32
+	src, dst         uint32
+	hash             uint32
+	next             uint32 // behind it in the ring
+	psn0             uint32
+	prio             uint8
+	retries          uint8
+	flags            uint8
+}
+
+// receiver is the responder half.
+type receiver struct {
+	epsn    uint64 // expected
+	cnpAt   int64  // next CNP not before
+	msg     uint32 // oldest message not complete
+	hash    uint32 // of the way back
+	unacked uint32 // packets since the last ACK
+	naked   bool   // the NAK for epsn is out
+}
+
+// post appends message mi to its QP.
+func (n *Network) post(mi uint32) {
+	m := &n.msgs[mi]
+	s, r := &n.snd[m.qp], &n.rcv[m.qp]
+	packets := max(1, (m.bytes+int64(n.mtu)-1)/int64(n.mtu))
+	m.first, m.end, m.next = s.end, s.end+uint64(packets), none
+	s.end = m.end
+	if s.oldest == none {
+		s.oldest = mi
+	} else {
+		n.msgs[s.newest].next = mi
+	}
+	s.newest = mi
+	if s.cur == none {
+		s.cur = mi
+	}
+	if r.msg == none {
+		r.msg = mi
+	}
+	if s.flags&dead != 0 && !n.plan.Ops[m.op].Background {
+		n.hopeless = true
+	}
+	n.activate(m.qp)
+}
+
+// canSend tells whether a QP has a packet that its window allows.
+func (n *Network) canSend(q uint32, s *sender) bool {
+	if n.missing != nil && n.missing[q].any() {
+		return true
+	}
+	return s.cur != none && (n.window == 0 || int64(s.nxt-s.una+1)*int64(n.mtu) <= n.window)
+}
+
+// signed is the difference of two 24-bit sequence numbers.
+func signed(d uint32) int64 { return int64(int32(d<<(32-psnBits)) >> (32 - psnBits)) }
+
+// receiveData is a data packet at its receiver.
+func (n *Network) receiveData(ep, q, k uint32) {
+	pk := &n.pool.packets[k]
+	c := &n.nicCounters[ep]
+	c.RxDataBytes += uint64(pk.size - headerBytes)
+	if pk.flags&marked != 0 {
+		n.congested(ep, q) // may move the pool
+		pk = &n.pool.packets[k]
+	}
+	if n.missing != nil {
+		n.receivePlace(ep, q, k)
+		return
+	}
+	r := &n.rcv[q]
+	d := signed(pk.psn - (n.snd[q].psn0 + uint32(r.epsn)))
+	switch {
+	case d == 0:
+		n.give(k)
+		r.epsn++
+		r.naked = false
+		r.unacked++
+		done := r.msg != none && r.epsn == n.msgs[r.msg].end
+		if done || r.unacked >= n.ackEvery {
+			r.unacked = 0
+			n.sendControl(q, ack, r.epsn-1, 0, 0)
+		}
+		if done {
+			n.messageDone(r)
+		}
+	case d > 0:
+		c.OutOfSequence++
+		n.drop(n.nics[ep].port, k, DropOutOfOrder)
+		if !r.naked {
+			r.naked = true
+			r.unacked = 0
+			n.sendControl(q, nak, r.epsn, 0, 0)
+		}
+	default: // the sender did not see the acknowledgement: repeat it (9.7.5.1.4)
+		c.DuplicateRequest++
+		n.drop(n.nics[ep].port, k, DropStale)
+		n.sendControl(q, ack, r.epsn-1, 0, 0)
+	}
+}
+
+// messageDone completes the oldest message of a receiver.
+func (n *Network) messageDone(r *receiver) {
+	m := &n.msgs[r.msg]
+	r.msg = m.next
+	n.partDone(m.op)
+}
+
+// acknowledged is an ACK or NAK at the sender.
+func (n *Network) acknowledged(q uint32, kind packetKind, psn, aux uint32, flags uint8) {
+	s := &n.snd[q]
+	d := signed(psn - (s.psn0 + uint32(s.una)))
+	reached := s.una + uint64(d) + 1
+	if kind == nak {
+		n.nicCounters[s.src].PacketSeqErr++
+		if n.missing != nil {
+			n.isMissing(q, s, s.una+uint64(d))
+			n.activate(q)
+			return // the cumulative part is in the ACKs
+		}
+		reached--
+	}
+	if d < 0 && !(kind == nak && d == -1) {
+		return // older than what is known
+	}
+	progress := reached > s.una
+	if reached > s.top {
+		return // acknowledges what was never sent
+	}
+	if progress {
+		n.advance(q, s, reached)
+	}
+	if n.missing != nil {
+		if flags&isProbe != 0 {
+			n.probeAnswered(q, s, s.una+uint64(signed(aux-(s.psn0+uint32(s.una)))))
+		}
+	} else if kind == nak && s.una < s.nxt {
+		if !progress && !n.retry(q, s) {
+			return
+		}
+		n.rewind(s)
+	}
+	if s.flags&inRing != 0 && !n.canSend(q, s) {
+		n.deactivate(q)
+	}
+	n.activate(q)
+}
+
+// advance moves the oldest unacknowledged packet on and gives back the messages that are done with.
+func (n *Network) advance(q uint32, s *sender, to uint64) {
+	s.una = to
+	s.since = n.now
+	s.retries = 0
+	if s.nxt < to { // acknowledged after the sender had gone back
+		s.nxt = to
+		for s.cur != none && n.msgs[s.cur].end <= to {
+			s.cur = n.msgs[s.cur].next
+		}
+	}
+	for s.oldest != none && n.msgs[s.oldest].end <= to {
+		done := s.oldest
+		s.oldest = n.msgs[done].next
+		n.msgs[done].next = n.freeMsg
+		n.freeMsg = done
+	}
+	if n.missing != nil {
+		n.missing[q].trim(s.una, s.top)
+	}
+}
+
+// rewind starts again from the oldest unacknowledged packet.
+func (n *Network) rewind(s *sender) {
+	s.nxt = s.una
+	s.cur = s.oldest
+}
+
+// retry counts one against the QP's retry count and gives up when there is none left.
+func (n *Network) retry(q uint32, s *sender) bool {
+	if s.retries < n.retryCount {
+		s.retries++
+		return true
+	}
+	n.deactivate(q)
+	s.flags |= dead
+	n.nicCounters[s.src].RetryExceeded++
+	for m := s.oldest; m != none; m = n.msgs[m].next {
+		n.hopeless = n.hopeless || !n.plan.Ops[n.msgs[m].op].Background
+	}
+	if n.probe.RetryExceeded != nil {
+		n.probe.RetryExceeded(portID(n.nics[s.src].port), portID(n.nics[s.dst].port), units.At(n.now))
+	}
+	return false
+}
+
+// timeout is evTimeout. The timer is not moved with every ACK: when it fires it looks how long ago the last progress was.
+func (n *Network) timeout(q uint32) {
+	s := &n.snd[q]
+	s.flags &^= timing
+	if s.flags&dead != 0 || s.una == s.nxt && s.una == s.top {
+		return
+	}
+	if due := s.since + n.rto; due > n.now {
+		s.flags |= timing
+		n.queue.push(event{at: due, kind: evTimeout, arg: q})
+		return
+	}
+	n.nicCounters[s.src].LocalAckTimeout++
+	if !n.retry(q, s) {
+		return
+	}
+	s.since = n.now
+	s.flags |= timing
+	n.queue.push(event{at: n.now + n.rto, kind: evTimeout, arg: q})
+	if n.missing != nil {
+		n.probeLost(q, s)
+	} else {
+		n.rewind(s)
+	}
+	n.activate(q)
+}
+
+// mulDiv is a*b/c with the product in 128 bits, and the largest int64 where the result does not fit.
+func mulDiv(a, b, c int64) int64 {
+	hi, lo := bits.Mul64(uint64(a), uint64(b))
+	if hi >= uint64(c) {
+		return 1 << 62
+	}
+	v, _ := bits.Div64(hi, lo, uint64(c))
+	return int64(min(v, 1<<62))
+}

@@ -1,0 +1,48 @@
+package netsim
+
+import (
+	"github.com/shunt-network/shunt/fabric"
+	"github.com/shunt-network/shunt/netsim/route"
+)
+
+// swtch is one switch: its share of the buffer and what it needs to choose ports.
+type swtch struct {
+	node   fabric.NodeID
+	salt   uint32
+	shared int64 // buffer besides the headrooms
+	used   int64 // of it
+}
+
+// forward sends a packet that came in at port q of switch s on its way. With an idle wire it does not touch the buffer:
+// it leaves as it comes.
+func (n *Network) forward(q, s uint32, k uint32) {
+	pk := &n.pool.packets[k]
+	sw := &n.switches[s]
+	ports := n.routes.Ports(sw.node, pk.dst)
+	var out uint32
+	switch {
+	case len(ports) == 1:
+		out = uint32(ports[0])
+	case len(ports) == 0:
+		n.drop(q, k, DropNoRoute)
+		return
+	case n.path == Random:
+		out = uint32(ports[n.rngs[q].below(uint32(len(ports)))])
+	default:
+		out = uint32(ports[route.Pick(pk.hash, sw.salt, uint32(len(ports)))])
+	}
+	p := &n.ports[out]
+	if p.down {
+		n.drop(out, k, DropLinkDown)
+		return
+	}
+	if p.ready == 0 && p.busy <= n.now && !p.armed && p.paused>>pk.prio&1 == 0 {
+		n.transmit(out, p, k)
+		return
+	}
+	if !n.admit(q, sw, out, k) {
+		return
+	}
+	n.enqueue(out, p, k)
+	n.kick(out, p)
+}
