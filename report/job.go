@@ -14,6 +14,9 @@ func (t writer) run(r *Run) {
 	if r.Stalled {
 		t.paragraph("        ", "stalled: operations were left that nothing could finish", 8)
 	}
+	if r.Cut {
+		t.paragraph("        ", "cut: the scenario's limit ended the run before the job was done", 8)
+	}
 	if s := r.Step; s != nil {
 		t.paragraph(t.bold("step")+"    ", fmt.Sprintf("p50 %s, p99 %s, longest %s, %d %s",
 			duration(s.P50), duration(s.P99), duration(s.Max), s.Count, plural(s.Count, "step", "steps")), 8)
@@ -26,9 +29,6 @@ func (t writer) run(r *Run) {
 // happen is half of an answer.
 func counters(c Counters) string {
 	text := fmt.Sprintf("ECN marks %s, PFC pauses %s", grouped(c.ECNMarks), grouped(c.Pauses))
-	if c.PauseTime > 0 {
-		text += " (" + duration(c.PauseTime) + " in all)"
-	}
 	if len(c.Drops) == 0 {
 		text += ", drops 0"
 	}
@@ -40,8 +40,11 @@ func counters(c Counters) string {
 		}
 		text += fmt.Sprintf(" %s %s", d.Reason, grouped(d.Packets))
 	}
-	return text + fmt.Sprintf(", %s packet-hops", grouped(c.Packets))
+	return text + fmt.Sprintf(", %s packet-hops", grouped(c.PacketHops))
 }
+
+// shownCollectives is how many lines the table has at most; the JSON has all.
+const shownCollectives = 24
 
 // collectives writes one line a collective, in the order of the job. Bandwidths are of the median call. A
 // page too narrow for the table loses its last columns rather than its lines: what is left out is in the JSON.
@@ -50,7 +53,7 @@ func (t writer) collectives(list []Collective) {
 		return
 	}
 	table := [][]string{{"collective", "busbw GB/s", "algbw GB/s", "p50", "p99", "size", "ranks", "calls"}}
-	for _, c := range list {
+	for _, c := range list[:min(len(list), shownCollectives)] {
 		table = append(table, []string{t.o.clean(c.Name), significant(c.BusBW), significant(c.AlgBW), duration(c.Time.P50), duration(c.Time.P99),
 			size(c.Bytes), fmt.Sprint(c.Ranks), fmt.Sprint(c.Calls)})
 	}
@@ -80,6 +83,9 @@ func (t writer) collectives(list []Collective) {
 		} else {
 			t.line(b.String())
 		}
+	}
+	if n := len(list) - shownCollectives; n > 0 {
+		t.line(fmt.Sprintf("  and %d more (--json has all)", n))
 	}
 }
 

@@ -54,13 +54,13 @@ func simulated() *Report {
 			Could:     []diagnose.Check{{Code: "H010", Title: "PCIe width", Why: "no lspci"}, {Code: "H011", Title: "ACS", Why: "no lspci"}, {Code: "L030", Title: "buffers", Why: "spine29: no counters"}},
 		},
 	}, &evidence.Inventory{Simulated: true}, &Run{
-		Title: "moe collision", Job: "64 GPUs, 8 steps", Seed: 7, Fingerprint: "00c0ffee00c0ffee", End: 3296 * units.Millisecond,
+		Title: "moe collision", Job: "64 GPUs on 8 hosts, 12 switches", Seed: 7, Fingerprint: "00c0ffee00c0ffee", End: 3296 * units.Millisecond,
 		Step: &Figures{Count: 8, Min: 405 * units.Millisecond, P50: 412 * units.Millisecond, P99: 418 * units.Millisecond, Max: 418 * units.Millisecond},
 		Collectives: []Collective{
 			{Name: "ep alltoall", Kind: "alltoall", Calls: 64, Bytes: 64 * units.MiB, Ranks: 16, Time: Figures{Count: 64, P50: 367900 * units.Nanosecond, P99: 401 * units.Microsecond}, AlgBW: 182.4, BusBW: 171},
 			{Name: "dp all_reduce", Kind: "all_reduce", Calls: 8, Bytes: units.GiB, Ranks: 64, Time: Figures{Count: 8, P50: 6 * units.Millisecond, P99: 6100 * units.Microsecond}, AlgBW: 178.9, BusBW: 352.3},
 		},
-		Counters: Counters{Packets: 12345678, ECNMarks: 4321, Pauses: 0, Events: 20000000, Drops: []Drop{{Reason: "corrupt", Packets: 12}}},
+		Counters: Counters{PacketHops: 12345678, ECNMarks: 4321, Pauses: 0, Events: 20000000, Drops: []Drop{{Reason: "corrupt", Packets: 12}}},
 	})
 }
 
@@ -107,6 +107,7 @@ func TestGolden(t *testing.T) {
 		"files-wide":        {files(), TextOptions{Width: 200}},
 		"healthy":           {healthy(), TextOptions{}},
 		"healthy-verbose":   {healthy(), TextOptions{Verbose: true}},
+		"interrupted":       {&Report{Interrupted: true}, TextOptions{}},
 		"undecided":         {New(diagnose.Result{}, nil, nil), TextOptions{}},
 	} {
 		t.Run(name, func(t *testing.T) {

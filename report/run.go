@@ -6,13 +6,14 @@ import "github.com/shunt-network/shunt/units"
 // none: what those files measured is evidence and shows in the findings.
 type Run struct {
 	Title string `json:"title"`
-	Job   string `json:"job"` // one line: "64 GPUs, MoE, 8 steps"
+	Job   string `json:"job"` // one line: "64 GPUs on 8 hosts, 12 switches"
 	Seed  uint64 `json:"seed"`
 	// Fingerprint is the hash of everything that happened, in hexadecimal: two runs with equal fingerprints were
 	// the same run.
 	Fingerprint string         `json:"fingerprint"`
 	End         units.Duration `json:"end"`               // simulated time
 	Stalled     bool           `json:"stalled,omitempty"` // operations were left that nothing could finish
+	Cut         bool           `json:"cut,omitempty"`     // the limit of the scenario ended the run, not the job
 	Step        *Figures       `json:"step,omitempty"`    // nil when no training step ended
 	Collectives []Collective   `json:"collectives"`
 	Counters    Counters       `json:"counters"`
@@ -42,12 +43,11 @@ type Collective struct {
 
 // Counters are totals over the whole fabric and run.
 type Counters struct {
-	Packets   uint64         `json:"packets"` // that finished one link
-	ECNMarks  uint64         `json:"ecn_marks"`
-	Pauses    uint64         `json:"pfc_pauses"` // pause frames with a time, sent by switches and NICs
-	Drops     []Drop         `json:"drops"`      // reasons that happened only
-	Events    uint64         `json:"events"`
-	PauseTime units.Duration `json:"pfc_pause_time"` // summed over ports and priorities
+	PacketHops uint64 `json:"packet_hops"` // packets that finished one link, control packets too
+	Events     uint64 `json:"events"`
+	ECNMarks   uint64 `json:"ecn_marks"`
+	Pauses     uint64 `json:"pfc_pauses"` // pauses that switches and NICs sent
+	Drops      []Drop `json:"drops"`      // only the reasons that happened
 }
 
 // Drop is how many packets were lost for one reason.

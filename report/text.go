@@ -45,13 +45,13 @@ func Text(w io.Writer, r *Report, o TextOptions) error {
 		t.finding(f)
 	}
 	switch {
-	case len(r.Findings) > 0:
+	case len(r.Findings) > 0, r.Interrupted && !r.Decided():
 	case !r.Decided():
 		t.line("undecided: nothing in the input tells whether the network is slow")
 	default:
 		t.line("no findings")
 	}
-	if !o.Quiet {
+	if !o.Quiet && (r.Decided() || !r.Interrupted) {
 		if r.Run != nil {
 			t.WriteByte('\n')
 			t.run(r.Run)
