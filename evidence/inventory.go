@@ -3,6 +3,7 @@ package evidence
 import (
 	"net/netip"
 	"slices"
+	"strconv"
 	"strings"
 
 	"github.com/shunt-network/shunt/units"
@@ -69,6 +70,7 @@ type NIC struct {
 	GIDTable  Source        // where the GID table was listed; zero when it was not
 	Switch    string        // "leaf1/Ethernet8" where the cable is known
 	Counters  Value[string] // missing with its reason where the counters cannot be read
+	Lanes     Value[int]    // width of the link
 }
 
 // GID is one entry of a port's GID table.
@@ -135,7 +137,12 @@ type SwitchPort struct {
 func (s *Switch) Object(p SwitchPort) string { return s.Name + "/" + p.Name }
 
 // Object is the name series of the NIC port go by: "host3/mlx5_0", with the port number after the first.
-func (h *Host) Object(n *NIC) string { return h.Name + "/" + n.Device }
+func (h *Host) Object(n *NIC) string {
+	if n.Port > 1 {
+		return h.Name + "/" + n.Device + ":" + strconv.Itoa(n.Port)
+	}
+	return h.Name + "/" + n.Device
+}
 
 // Setting is something that can be set, under a name that all planes share: "switch.ecn.kmin",
 // "switch.path_choice", "nic.dcqcn", "priority.storage", "NCCL_IB_GID_INDEX".

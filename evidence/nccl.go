@@ -5,7 +5,8 @@ import "net/netip"
 // NCCL is what the collective library and the framework above it said.
 type NCCL struct {
 	Versions []VersionSeen // every version banner
-	// Oldest and Newest bound the version from the forms of the lines where no banner told it, "" for no bound.
+	// Oldest and Newest bound the version from the forms of the lines, "" for no bound, both included. Newest may
+	// have no patch number: "2.28" takes in every 2.28.x.
 	Oldest, Newest string
 	Env            []EnvVar        // variables, from the log, a command line, env, nccl.conf
 	Networks       []NetworkChoice // "Using network ..."
@@ -22,6 +23,16 @@ type NCCL struct {
 	Work           []WorkState     // PyTorch watchdog: last enqueued, last completed
 	RAS            []RASStatus     // NCCL RAS reports
 	HasLog         bool            // at least one NCCL log was read
+	GIN            []NetworkChoice // "Assigned GIN plugin ...": device-initiated networking
+	More           []MoreEvents    // events beyond the limit, counted
+	Repeated       int             // set-up lines beyond the limit, not kept
+}
+
+// MoreEvents counts the events of one kind and host that were not kept one by one.
+type MoreEvents struct {
+	Kind  EventKind
+	Host  string
+	Count int
 }
 
 // VersionSeen is a version banner.
@@ -95,6 +106,10 @@ type QPSetup struct {
 	GID      netip.Addr
 	ECE      bool
 	From     Source
+
+	Name       string // RDMA device, "" where the list of devices does not tell it
+	LID        int    // on InfiniBand
+	ECEOptions string // "0x30000002"; "" where not told
 }
 
 // GDRState is a line about GPU Direct RDMA of one device.
@@ -103,6 +118,13 @@ type GDRState struct {
 	Enabled      bool
 	Reason       string // "no module"; "" where not told
 	From         Source
+
+	Network string // "IB"; "" where the line names none
+	GPU     string // "18000", "0[3]"; "" where the line is about the device alone
+	HCA     int    // index of the device, -1 where not told
+	// Distance between GPU and device and the largest at which GPU Direct RDMA is used, -1 where not told. What
+	// a number stands for depends on the version.
+	Distance, Limit int
 }
 
 // EventKind is what a warning is about.
@@ -150,6 +172,11 @@ type Event struct {
 	Seq      int64  // sequence number of a collective in a WatchdogTimeout, else 0
 	Sequence int    // order within all inputs
 	From     Source
+
+	DevicePort  int  // port of Device, 0 where not told
+	GIDIndex    int  // of a ModifyQPFailed
+	HasGIDIndex bool // GIDIndex was told
+	Fatal       bool // NCCL called an AsyncEvent fatal
 }
 
 // ChannelShape is the line that counts channels.
@@ -166,6 +193,8 @@ type GraphPattern struct {
 	Bandwidth         float64 // GB/s inside a node, the first of the pair
 	Type              string
 	From              Source
+	CrossNIC          int
+	BandwidthBetween  float64 // GB/s between nodes, the second of the pair
 }
 
 // WorkState is what the PyTorch watchdog said of one rank.

@@ -62,3 +62,6 @@ func (v Value[T]) String() string {
 	}
 	return "unknown"
 }
+
+// Set tells whether the source names anything.
+func (s Source) Set() bool { return s != Source{} }

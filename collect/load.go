@@ -1,0 +1,178 @@
+package collect
+
+import (
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path"
+	"path/filepath"
+	"strings"
+
+	"github.com/shunt-network/shunt/evidence"
+	"github.com/shunt-network/shunt/telemetry"
+)
+
+// Limits on what is read. They stand far above any collection seen and far below what would hurt.
+const (
+	// MaxFiles: a host's /sys/class/infiniband has up to 12 000 files (16 ports with 256 GIDs), most are logs.
+	MaxFiles = 200_000
+	// MaxDepth: node/sys/devices/pci.../infiniband/mlx5_0/ports/1/gid_attrs/types/0 is 14 deep.
+	MaxDepth = 24
+	// MaxFileBytes is how much of one file is read. What follows is named as not read.
+	MaxFileBytes = 4 << 30
+)
+
+// Options change what Load reads. The zero value takes every default.
+type Options struct {
+	MaxFiles     int   // 0: MaxFiles
+	MaxDepth     int   // 0: MaxDepth
+	MaxFileBytes int64 // 0: MaxFileBytes
+}
+
+func (o Options) filled() Options {
+	if o.MaxFiles <= 0 {
+		o.MaxFiles = MaxFiles
+	}
+	if o.MaxDepth <= 0 {
+		o.MaxDepth = MaxDepth
+	}
+	if o.MaxFileBytes <= 0 {
+		o.MaxFileBytes = MaxFileBytes
+	}
+	return o
+}
+
+// NothingReadError says that no input at all could be opened, and why for each.
+type NothingReadError struct{ Tried []evidence.Unreadable }
+
+func (e *NothingReadError) Error() string {
+	if len(e.Tried) == 0 {
+		return "collect: nothing to read"
+	}
+	var b strings.Builder
+	b.WriteString("collect: nothing could be read")
+	for _, u := range e.Tried[:min(len(e.Tried), 5)] {
+		fmt.Fprintf(&b, "\n  %s: %s", u.From, u.Why)
+	}
+	return b.String()
+}
+
+// Load reads files and folders; "-" is standard input. The error is a *NothingReadError: whatever else goes wrong
+// is told in the inventory's Unreadable.
+func Load(paths []string, opt Options) (*evidence.Inventory, *telemetry.Window, error) {
+	s := newSession(opt)
+	for _, p := range paths {
+		s.path(p)
+	}
+	return s.result()
+}
+
+// LoadFS reads a whole file system as Load reads a folder, with the default limits.
+func LoadFS(fsys fs.FS) (*evidence.Inventory, *telemetry.Window, error) {
+	s := newSession(Options{})
+	s.walk(fsys, ".", "", 0)
+	return s.result()
+}
+
+// path reads one path a user gave.
+func (s *session) path(p string) {
+	if p == "-" {
+		s.stream(input{name: "standard input", show: "standard input"}, os.Stdin)
+		return
+	}
+	info, err := os.Stat(p)
+	switch {
+	case err != nil:
+		s.unreadable(p, reason(err))
+	case info.IsDir():
+		s.walk(os.DirFS(p), ".", p, 0)
+	default:
+		p = filepath.ToSlash(filepath.Clean(p))
+		s.file(os.DirFS(filepath.Dir(p)), path.Base(p), input{name: p, show: p})
+	}
+}
+
+// walk reads a folder. Links to folders are followed below a folder named infiniband alone, where /sys/class keeps
+// its devices behind links; elsewhere they lead in circles.
+func (s *session) walk(fsys fs.FS, dir, show string, depth int) {
+	if depth > s.opt.MaxDepth {
+		s.unreadable(join(show, dir), fmt.Sprintf("more than %d folders deep", s.opt.MaxDepth))
+		return
+	}
+	entries, err := fs.ReadDir(fsys, dir)
+	if err != nil {
+		s.unreadable(join(show, dir), reason(err))
+		return
+	}
+	for _, e := range entries {
+		name := path.Join(dir, e.Name())
+		if strings.HasPrefix(e.Name(), ".") {
+			continue // .git, .DS_Store, editors' copies
+		}
+		mode := e.Type()
+		if mode&fs.ModeSymlink != 0 {
+			info, err := fs.Stat(fsys, name)
+			if err != nil {
+				s.unreadable(join(show, name), reason(err))
+				continue
+			}
+			if mode = info.Mode().Type(); mode.IsDir() && path.Base(dir) != "infiniband" {
+				continue
+			}
+		}
+		switch {
+		case mode.IsDir():
+			s.walk(fsys, name, show, depth+1)
+		case mode.IsRegular():
+			s.file(fsys, name, input{name: name, show: join(show, name)})
+		default:
+			s.unreadable(join(show, name), "not a regular file")
+		}
+	}
+}
+
+func join(show, name string) string { return filepath.ToSlash(filepath.Join(show, name)) }
+
+// file reads one file of a file system.
+func (s *session) file(fsys fs.FS, name string, in input) {
+	if s.files++; s.files > s.opt.MaxFiles {
+		if s.files == s.opt.MaxFiles+1 {
+			s.unreadable(in.show, fmt.Sprintf("the first of the files past the limit of %d", s.opt.MaxFiles))
+		}
+		return
+	}
+	r, err := fsys.Open(name)
+	if err != nil {
+		s.unreadable(in.show, reason(err))
+		return
+	}
+	defer r.Close()
+	s.stream(in, r)
+}
+
+// reason is what went wrong without the path, which stands beside it anyway.
+func reason(err error) string {
+	switch {
+	case errors.Is(err, fs.ErrNotExist):
+		return "no such file"
+	case errors.Is(err, fs.ErrPermission):
+		return "permission denied"
+	}
+	var pe *fs.PathError
+	if errors.As(err, &pe) {
+		return pe.Err.Error()
+	}
+	return err.Error()
+}
+
+// result joins what was read.
+func (s *session) result() (*evidence.Inventory, *telemetry.Window, error) {
+	if s.opened == 0 {
+		return nil, nil, &NothingReadError{Tried: s.inv.Unreadable}
+	}
+	s.nccl.Finish()
+	s.tree.Finish()
+	adopt(s.inv, s.fragments)
+	return s.inv, timeline(s.inv, s.fragments), nil
+}

@@ -1,0 +1,163 @@
+// Package nccl owns reading what NCCL and its network plugins print: logs of NCCL 2.4 to 2.30 under any launcher,
+// and the text of the RAS service. Forms that changed between versions become the same evidence; where no
+// banner tells the version, the forms themselves bound it.
+//
+// It judges nothing: which line is a cause and which a consequence belongs to diagnose. Lines are scanned, not
+// matched by regular expressions, because logs of large jobs have hundreds of megabytes.
+//
+// Read parser.go (limits, dispatch), header.go (what stands before a message), then info.go, channels.go and qp.go
+// (how a job was set up), warn.go, completion.go and async.go (what went wrong), version.go, ras.go.
+package nccl
+
+import (
+	"bytes"
+	"io"
+
+	"github.com/shunt-network/shunt/collect/fragment"
+	"github.com/shunt-network/shunt/collect/lines"
+	"github.com/shunt-network/shunt/evidence"
+)
+
+// MaxDistinct is how many different lines of the families that every process repeats are kept in all: 4096 hosts
+// with 16 settings each.
+const MaxDistinct = 1 << 16
+
+// Log reads NCCL logs, line by line, of any number of files: what one file says of a process helps with the next.
+type Log struct {
+	inv    *evidence.Inventory
+	events *fragment.Events
+
+	names    map[string]string // one copy of every host name, interface, ...
+	seen     map[string]struct{}
+	key      []byte
+	channels map[channelKey]int // index into NCCL.Channels
+	ranks    map[process]int    // the rank of a process in its largest communicator
+	sizes    map[process]int    // and the size of that communicator
+	devices  map[string][]evidence.DeviceUse
+	bounds   bounds
+	ras      ras
+}
+
+type channelKey struct{ host, via string }
+
+type process struct {
+	host string
+	pid  int
+}
+
+// NewLog makes a reader that writes into inv, and its events through events.
+func NewLog(inv *evidence.Inventory, events *fragment.Events) *Log {
+	return &Log{
+		inv: inv, events: events, names: map[string]string{}, seen: map[string]struct{}{},
+		channels: map[channelKey]int{},
+		ranks:    map[process]int{}, sizes: map[process]int{}, devices: map[string][]evidence.DeviceUse{},
+	}
+}
+
+// Parse reads a log into the fragment's inventory.
+func Parse(r io.Reader, f *fragment.Fragment) error {
+	l := NewLog(f.Inv, fragment.NewEvents())
+	err := lines.Each(r, func(line []byte, n int) { l.Line(f, line, n) })
+	l.Finish()
+	return err
+}
+
+// Line reads one line; it returns false for a line that is not NCCL's.
+func (l *Log) Line(f *fragment.Fragment, line []byte, n int) bool {
+	i := bytes.Index(line, ncclWord)
+	if i < 0 {
+		return l.plain(f, line, n)
+	}
+	h, ok := parseHeader(line, i)
+	if !ok {
+		return l.bare(f, line, i, n)
+	}
+	l.inv.NCCL.HasLog = true
+	l.ras.open = false
+	msg := message{header: h, name: l.name(h.host), at: f.At(n)}
+	switch h.level {
+	case levelWarn:
+		l.warn(&msg)
+	case levelInfo:
+		l.info(&msg)
+	}
+	return true
+}
+
+// message is one line of a log, taken apart.
+type message struct {
+	header
+	name string // the host, one copy of it
+	at   evidence.Source
+}
+
+// bare reads the lines with the word NCCL but without a prefix: the banner, and PyTorch's wording of an error,
+// which ends in "NCCL version 2.18.1".
+func (l *Log) bare(f *fragment.Fragment, line []byte, i, n int) bool {
+	if version, ok := bytes.CutPrefix(line[i:], versionWord); ok {
+		l.version(version, f.Host, f.At(n))
+		if bytes.Contains(version, []byte(" compiled with CUDA")) {
+			return l.plain(f, line, n) // the head of a RAS report
+		}
+		l.inv.NCCL.HasLog = true
+		return true
+	}
+	if j := bytes.Index(line, versionWord); j >= 0 && bytes.HasPrefix(line[i:], []byte("NCCL error in")) {
+		l.version(line[j+len(versionWord):], f.Host, f.At(n))
+	}
+	return false
+}
+
+// plain reads the lines without the word NCCL: the RAS report.
+func (l *Log) plain(f *fragment.Fragment, line []byte, n int) bool { return l.ras.line(l, f, line, n) }
+
+// Finish writes what is known only at the end: the bounds on the version.
+func (l *Log) Finish() { l.bounds.write(&l.inv.NCCL) }
+
+var (
+	ncclWord    = []byte("NCCL ")
+	versionWord = []byte("NCCL version ")
+)
+
+// name returns the one copy of a short string.
+func (l *Log) name(b []byte) string {
+	if s, ok := l.names[string(b)]; ok {
+		return s
+	}
+	s := string(b)
+	if len(l.names) < MaxDistinct {
+		l.names[s] = s
+	}
+	return s
+}
+
+// first tells whether this is the first line of its family, host and content.
+func (l *Log) first(family byte, host string, content []byte) bool {
+	l.key = append(l.key[:0], family)
+	l.key = append(l.key, host...)
+	l.key = append(l.key, 0)
+	l.key = append(l.key, content...)
+	if _, ok := l.seen[string(l.key)]; ok {
+		return false
+	}
+	if len(l.seen) >= MaxDistinct {
+		l.inv.NCCL.Repeated++
+		return false
+	}
+	l.seen[string(l.key)] = struct{}{}
+	return true
+}
+
+// Families of lines that every process repeats.
+const (
+	familyEnv byte = iota
+	familyNetwork
+	familyDevices
+	familySocket
+	familyGDR
+	familyShape
+	familyGraph
+	familyQP
+	familyVersion
+	familyGIN
+)

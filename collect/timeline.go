@@ -1,0 +1,172 @@
+package collect
+
+import (
+	"cmp"
+	"fmt"
+	"slices"
+
+	"github.com/shunt-network/shunt/collect/fragment"
+	"github.com/shunt-network/shunt/evidence"
+	"github.com/shunt-network/shunt/telemetry"
+	"github.com/shunt-network/shunt/units"
+)
+
+// reading is one counter of one file, with the file's moment.
+type reading struct {
+	sample fragment.Sample
+	when   moment
+	file   string
+	index  int // of the file
+}
+
+// stream is all readings of one counter of one port.
+type stream struct {
+	key     telemetry.Key
+	counter string
+	all     []reading
+}
+
+// timeline turns counters into samples: readings of the same counter and port in several files, or several times in
+// one, become the samples of one stream.
+//
+// Their order is that of the moments in the names of the files. Where two files name no moment nothing tells which
+// came first, nor whether they are of the same port at all, so the first alone counts and the rest is named.
+func timeline(inv *evidence.Inventory, fragments []*fragment.Fragment) *telemetry.Window {
+	streams := gather(inv, fragments)
+	w := telemetry.NewWindow(units.At(0), units.At(0))
+	ambiguous := map[string]bool{}
+	for _, s := range choose(streams) {
+		s.ordered(inv, ambiguous)
+		s.emit(w)
+	}
+	return w
+}
+
+type streamKey struct {
+	key     telemetry.Key
+	counter string
+}
+
+func gather(inv *evidence.Inventory, fragments []*fragment.Fragment) []*stream {
+	index := map[streamKey]*stream{}
+	var streams []*stream
+	names := newPorts(inv)
+	for i, f := range fragments {
+		when := momentOf(f.File)
+		for _, sample := range f.Samples {
+			k := streamKey{telemetry.Key{Series: sample.Series, Object: names.object(sample), Priority: sample.Priority}, sample.Counter}
+			s := index[k]
+			if s == nil {
+				s = &stream{key: k.key, counter: k.counter}
+				index[k] = s
+				streams = append(streams, s)
+			}
+			s.all = append(s.all, reading{sample: sample, when: when, file: f.File, index: i})
+		}
+	}
+	return streams
+}
+
+// choose keeps one counter for each series of a port. Several counters may stand for one series (rx_out_of_buffer of
+// ethtool, out_of_buffer of sysfs): they are not of one scale of time and must not be mixed. The one with most
+// readings wins, then the one that shows most, then the first met.
+func choose(streams []*stream) []*stream {
+	best := map[telemetry.Key]*stream{}
+	var order []telemetry.Key
+	for _, s := range streams {
+		have, ok := best[s.key]
+		if !ok {
+			order = append(order, s.key)
+		}
+		if !ok || len(s.all) > len(have.all) || len(s.all) == len(have.all) && s.largest() > have.largest() {
+			best[s.key] = s
+		}
+	}
+	chosen := make([]*stream, len(order))
+	for i, k := range order {
+		chosen[i] = best[k]
+	}
+	return chosen
+}
+
+func (s *stream) largest() uint64 {
+	m := uint64(0)
+	for _, r := range s.all {
+		m = max(m, r.sample.Count)
+	}
+	return m
+}
+
+// ordered sorts the readings, and drops those of files whose order nothing tells.
+func (s *stream) ordered(inv *evidence.Inventory, ambiguous map[string]bool) {
+	files := map[string]bool{}
+	unknown := false
+	for _, r := range s.all {
+		files[r.file] = true
+		unknown = unknown || !r.when.known
+	}
+	if len(files) > 1 && unknown {
+		first := s.all[0].file
+		for _, r := range s.all {
+			if r.file != first && !ambiguous[r.file] {
+				ambiguous[r.file] = true
+				inv.Unreadable = append(inv.Unreadable, evidence.Unreadable{
+					From: evidence.Source{File: r.file},
+					Why:  fmt.Sprintf("has counters that %s has too, and neither name tells host, device or order; name them _before and _after", first),
+				})
+			}
+		}
+		s.all = slices.DeleteFunc(s.all, func(r reading) bool { return r.file != first })
+	}
+	slices.SortStableFunc(s.all, func(a, b reading) int {
+		return cmp.Or(cmp.Compare(a.when.order, b.when.order), cmp.Compare(a.when.elapsed, b.when.elapsed), cmp.Compare(a.index, b.index))
+	})
+}
+
+// emit adds the samples. Times are known where every file but the first tells how much had passed since; else the
+// samples stand one picosecond apart and are marked as untimed.
+func (s *stream) emit(w *telemetry.Window) {
+	timed := len(s.all) > 1
+	for i, r := range s.all {
+		if i > 0 && (!r.when.timed || r.when.elapsed <= s.all[i-1].when.elapsed) {
+			timed = false
+		}
+	}
+	for i, r := range s.all {
+		at := units.At(int64(i))
+		if timed {
+			at = units.At(int64(r.when.elapsed))
+		}
+		origin := evidence.Source{File: r.file, Line: r.sample.Line}.String()
+		w.Add(s.key, telemetry.Sample{At: at, Count: r.sample.Count, Level: r.sample.Level}, r.sample.Scale, origin, !timed)
+		if at.After(w.To) {
+			w.To = at
+		}
+	}
+}
+
+// ports finds the RDMA device above an interface, so that counters of both come under one name.
+type ports map[hostDevice]*evidence.NIC
+
+type hostDevice struct{ host, netdev string }
+
+func newPorts(inv *evidence.Inventory) ports {
+	p := ports{}
+	for _, h := range inv.Hosts {
+		for _, n := range h.NICs {
+			if netdev, ok := n.Netdev.Get(); ok {
+				p[hostDevice{h.Name, netdev}] = n
+			}
+		}
+	}
+	return p
+}
+
+// object is the name a sample's series go by.
+func (p ports) object(s fragment.Sample) string {
+	h := evidence.Host{Name: s.Host}
+	if n, ok := p[hostDevice{s.Host, s.Device}]; ok {
+		return h.Object(n)
+	}
+	return h.Object(&evidence.NIC{Device: s.Device, Port: s.Port})
+}
