@@ -1,5 +1,7 @@
 package netsim
 
+import "github.com/shunt-network/shunt/units"
+
 // Priorities is the number of traffic classes of a port (IEEE 802.1Q).
 const Priorities = 8
 
@@ -33,6 +35,7 @@ type PortCounters struct {
 	Drops                                  [DropReasons]uint64
 	CRCErrors                              uint64 // corrupt packets received here
 	LinkDowns                              uint64
+	Rate                                   units.Rate // what leaves the port runs at now, 0 while the link is down (a gauge)
 }
 
 // NICCounters is what the RDMA engine behind one NIC port has counted, under the names of the mlx5 hw_counters.

@@ -11,7 +11,10 @@ import (
 // Port returns the counters of a port, with its queue gauges and open pauses brought up to the present.
 func (n *Network) Port(p fabric.PortID) PortCounters {
 	cold := &n.cold[p]
-	c := PortCounters{Drops: cold.drops, CRCErrors: cold.CRCErrors, LinkDowns: cold.LinkDowns}
+	c := PortCounters{Drops: cold.drops, CRCErrors: cold.CRCErrors, LinkDowns: cold.LinkDowns, Rate: n.ports[p].line.Rate()}
+	if n.ports[p].down {
+		c.Rate = 0
+	}
 	for prio := range uint8(Priorities) {
 		i := class(uint32(p), prio)
 		e, in, s := &n.egress[i], &n.ingress[i], &n.pauses[i]
