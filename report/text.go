@@ -59,7 +59,10 @@ func Text(w io.Writer, r *Report, o TextOptions) error {
 		t.WriteByte('\n')
 		t.checked(r)
 	}
-	if r.Interrupted {
+	switch {
+	case r.Interrupted && !r.Decided():
+		t.line("interrupted before anything was found")
+	case r.Interrupted:
 		t.line("interrupted: this is what was found so far")
 	}
 	if err := t.Flush(); err != nil {
