@@ -11,14 +11,7 @@ import (
 // finding writes one finding: what and how bad, what it costs, the chain of evidence, why, what speaks against
 // it, what to do.
 func (t writer) finding(f diagnose.Finding) {
-	head := fmt.Sprintf("%s[%s]:", f.Severity, f.Code)
-	for i, l := range wrapFrom(t.o.clean(f.Title), t.o.Width-len(head)-1, t.o.Width-2) {
-		if i == 0 {
-			t.line(t.severity(f.Severity, head) + " " + t.bold(l))
-		} else {
-			t.line("  " + t.bold(l))
-		}
-	}
+	t.title(f)
 	if t.o.Quiet {
 		return
 	}
@@ -57,6 +50,18 @@ func (t writer) finding(f diagnose.Finding) {
 		t.keyword("settle:", f.Settle)
 	}
 	t.keyword("more:", "shunt codes "+f.Code)
+}
+
+// title writes severity, code and title; what does not fit on the line goes on two columns in.
+func (t writer) title(f diagnose.Finding) {
+	head := fmt.Sprintf("%s[%s]:", f.Severity, f.Code)
+	for i, l := range wrapFrom(t.o.clean(f.Title), t.o.Width-len(head)-1, t.o.Width-2) {
+		if i == 0 {
+			t.line(t.severity(f.Severity, head) + " " + t.bold(l))
+		} else {
+			t.line("  " + t.bold(l))
+		}
+	}
 }
 
 // cost is the line under the title: "+88 ms a step (412 against 315), 93 % sure, from 10.2 ms on". Where the

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"encoding/json"
 	"flag"
+	"fmt"
 	"os"
 	"path/filepath"
 	"regexp"
@@ -87,6 +88,15 @@ func files() *Report {
 	}, nil)
 }
 
+// many is more findings than a page shows in full.
+func many() *Report {
+	var r diagnose.Result
+	for i := range shownFindings + 2 {
+		r.Findings = append(r.Findings, diagnose.Finding{Code: "P003", Title: fmt.Sprintf("node%d/mlx5_0 went down 3 times", i), Severity: diagnose.Warning, Confidence: 0.9, Because: "the counter grew"})
+	}
+	return New(r, nil, nil)
+}
+
 func healthy() *Report {
 	return New(diagnose.Result{Checked: diagnose.Checked{RuledOut: []diagnose.Check{{Code: "P001", Title: "errors on the wire", Why: "0 CRC errors"}},
 		Could: []diagnose.Check{{Code: "L030", Title: "buffers", Why: "no switch counters"}}}}, &evidence.Inventory{}, nil)
@@ -105,6 +115,7 @@ func TestGolden(t *testing.T) {
 		"simulated-quiet":   {simulated(), TextOptions{Quiet: true}},
 		"files":             {files(), TextOptions{ASCII: true}},
 		"files-wide":        {files(), TextOptions{Width: 200}},
+		"many":              {many(), TextOptions{}},
 		"healthy":           {healthy(), TextOptions{}},
 		"healthy-verbose":   {healthy(), TextOptions{Verbose: true}},
 		"interrupted":       {&Report{Interrupted: true}, TextOptions{}},

@@ -39,6 +39,10 @@ func Text(w io.Writer, r *Report, o TextOptions) error {
 	o.Width = max(o.Width, MinWidth)
 	t := writer{bufio.NewWriter(w), o}
 	for i, f := range r.Findings {
+		if i == shownFindings && !o.Quiet && !o.Verbose {
+			t.more(r.Findings[i:])
+			break
+		}
 		if i > 0 && !o.Quiet {
 			t.WriteByte('\n')
 		}
@@ -69,6 +73,18 @@ func Text(w io.Writer, r *Report, o TextOptions) error {
 		return fmt.Errorf("report: text: %w", err)
 	}
 	return nil
+}
+
+// shownFindings is how many findings are written in full: about as many as somebody reads before acting on the first.
+const shownFindings = 8
+
+// more writes the titles of the findings that are not written in full.
+func (t writer) more(list []diagnose.Finding) {
+	t.WriteByte('\n')
+	t.line(fmt.Sprintf("and %d more, in full with -v:", len(list)))
+	for _, f := range list {
+		t.title(f)
+	}
 }
 
 // line writes one line, without blanks at its end.

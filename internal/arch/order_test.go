@@ -98,6 +98,9 @@ func TestDecisionsAreIndexed(t *testing.T) {
 	}
 }
 
+// lostIndent is a line of plain text: not indented, no heading, no table, no item of a list.
+var lostIndent = regexp.MustCompile(`^([^\s#|*\-\d>` + "`" + `]|\d+[^.\d])`)
+
 // headings are what every page of a code has (docs/codes/README.md).
 var headings = []string{"means", "detected", "looks like", "confused", "confirm", "fix"}
 
@@ -136,6 +139,12 @@ func TestEveryCodeHasItsPage(t *testing.T) {
 		for line := range strings.Lines(string(page)) {
 			if strings.HasPrefix(line, "#") {
 				titles = append(titles, strings.ToLower(line))
+			}
+		}
+		lines := strings.Split(string(page), "\n")
+		for n, line := range lines[:len(lines)-1] {
+			if lostIndent.MatchString(line) && strings.HasPrefix(lines[n+1], "    ") {
+				t.Errorf("docs/codes/%s.md:%d: the line is text and the next one is indented by four: a code block lost the indentation of its first line, and Markdown joins the two", c.Code, n+1)
 			}
 		}
 		for _, h := range headings {
