@@ -1,6 +1,10 @@
 package workload
 
 import (
+	"fmt"
+	"slices"
+	"strings"
+
 	"github.com/shunt-network/shunt/fabric"
 	"github.com/shunt-network/shunt/units"
 )
@@ -17,7 +21,7 @@ type OpKind uint8
 // Kinds of operation.
 const (
 	Send    OpKind = iota // moves Bytes from Src to Dst; done when the last byte is placed at Dst
-	Compute               // keeps GPU Src busy for Time
+	Compute               // keeps GPU Src busy for Time; a Time of 0 only joins what it waits for
 )
 
 // Op is one operation. It starts when all operations it depends on are done, and not before At.
@@ -29,7 +33,7 @@ type Op struct {
 	Channel    uint16 // Sends with equal (Src, Dst, Channel, Priority) share one connection and keep their order
 	Span       SpanID
 	Src, Dst   fabric.GPUID // Dst is unused by Compute
-	Bytes      units.Bytes
+	Bytes      units.Bytes  // of a Send, at least 1
 	Time       units.Duration
 	At         units.Duration // earliest start, from the start of the run
 	Rate       units.Rate     // cap on a Send's rate at the source, 0 for none
@@ -52,6 +56,20 @@ var collectiveNames = [...]string{"", "all_reduce", "all_gather", "reduce_scatte
 
 func (c Collective) String() string { return collectiveNames[c] }
 
+// Choices lists the collectives a job can name.
+func (Collective) Choices() []string { return collectiveNames[1:] }
+
+// UnmarshalText reads the name that String prints.
+func (c *Collective) UnmarshalText(text []byte) error {
+	for i, name := range collectiveNames {
+		if i > 0 && name == string(text) {
+			*c = Collective(i)
+			return nil
+		}
+	}
+	return fmt.Errorf("%q is no collective; known: %s", text, strings.Join(collectiveNames[1:], ", "))
+}
+
 // BusFactor turns algorithm bandwidth (size / time) into bus bandwidth for n ranks, as nccl-tests define
 // it (doc/PERFORMANCE.md): AllReduce 2(n-1)/n; AllGather, ReduceScatter and AllToAll (n-1)/n; SendRecv 1.
 func (c Collective) BusFactor(n int) float64 {
@@ -72,7 +90,8 @@ type Span struct {
 	Algorithm  string     // "ring", "tree", "direct"; empty for compute
 	Bytes      units.Bytes
 	Ranks      int
-	Step       int // training step the span belongs to, from 0; -1 when none
+	Step       int  // training step the span belongs to, from 0; -1 when none
+	Warmup     bool // left out of measurements, as the warm-up iterations of nccl-tests are
 	Background bool
 }
 
@@ -99,6 +118,17 @@ func (p *Plan) Dependencies(op OpID) uint32 { return p.deps[op] }
 type Builder struct {
 	plan  Plan
 	edges []edge
+
+	// trace tells what a Send carries, so that a test can follow the data; nil outside of tests.
+	trace func(op OpID, c cargo)
+}
+
+// cargo is a piece of the buffer of a collective, numbered within the call, and whether its arrival adds to
+// what the receiver holds or replaces it.
+type cargo struct {
+	span   SpanID
+	piece  int
+	reduce bool
 }
 
 type edge struct{ from, to OpID }
@@ -140,7 +170,7 @@ func (b *Builder) Plan() *Plan {
 		p.start[i+1] += p.start[i]
 	}
 	p.after = make([]OpID, len(b.edges))
-	next := append([]uint32(nil), p.start...)
+	next := slices.Clone(p.start)
 	for _, e := range b.edges {
 		p.after[next[e.from]] = e.to
 		next[e.from]++

@@ -20,12 +20,12 @@ func (r *reader) text(n *yaml.Node, v reflect.Value, name string, keep rule) {
 		r.report(n, "%s: %q is true or false, not a quantity; write a value with its unit", name, n.Value)
 		return
 	}
+	if !r.allowed(n, n.Value, name, keep, v.Type()) {
+		return
+	}
 	fresh := reflect.New(v.Type())
 	if err := fresh.Interface().(encoding.TextUnmarshaler).UnmarshalText([]byte(n.Value)); err != nil {
 		r.report(n, "%s: %s", name, clipError(err))
-		return
-	}
-	if !r.allowed(n, n.Value, name, keep, v.Type()) {
 		return
 	}
 	if fresh.Elem().Kind() == reflect.Slice {
