@@ -48,12 +48,12 @@ func (n *Network) admit(q uint32, sw *swtch, out uint32, k uint32) bool {
 		return false
 	}
 	in.headroom += size
-	pk.flags |= inHeadroom
 	return true
 }
 
-// release gives the buffer of a packet back, and resumes the peer of its ingress once the headroom is empty and the queue has
-// fallen far enough below the threshold.
+// release gives the buffer of a packet back, the headroom of its ingress first whichever packet it is: packets leave in order, and
+// those that came last would else hold the headroom until everything in front has gone. The peer is resumed once the headroom is empty
+// and the queue has fallen far enough below the threshold.
 func (n *Network) release(s uint32, pk *packet) {
 	sw := &n.switches[s]
 	size := int64(pk.size)
@@ -62,13 +62,10 @@ func (n *Network) release(s uint32, pk *packet) {
 		return
 	}
 	in := &n.ingress[pk.in]
-	if pk.flags&inHeadroom != 0 {
-		pk.flags &^= inHeadroom
-		in.headroom -= size
-	} else {
-		in.used -= size
-		sw.used -= size
-	}
+	room := min(in.headroom, size)
+	in.headroom -= room
+	in.used -= size - room
+	sw.used -= size - room
 	if !in.xoff || in.headroom > 0 {
 		return
 	}

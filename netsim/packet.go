@@ -31,11 +31,10 @@ const (
 
 // Packet flags.
 const (
-	marked     uint8 = 1 << iota // ECN congestion experienced
-	corrupt                      // a bit went wrong on the last link
-	inHeadroom                   // accounted to the headroom of its ingress
-	asksAck                      // the sender wants an acknowledgement (BTH AckReq)
-	isProbe                      // sent by the retransmission timer, or the answer to such a packet
+	marked  uint8 = 1 << iota // ECN congestion experienced
+	corrupt                   // a bit went wrong on the last link
+	asksAck                   // the sender wants an acknowledgement (BTH AckReq)
+	isProbe                   // sent by the retransmission timer, or the answer to such a packet
 )
 
 // packet is one packet in motion, named by its index in the pool. It is owned by exactly one of: an egress queue,

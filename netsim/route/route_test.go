@@ -13,13 +13,13 @@ func small() *fabric.Fabric {
 	return fabric.LeafSpine{Leaves: 3, HostsPerLeaf: 2, Spines: 4, Bundle: 1, GPUsPerHost: 1, Access: w, Trunk: w}.Build()
 }
 
-// Worked by hand from the kernel's formula: product 0x300 -> label 0x300 -> port 0xc300; 0x12345*0x54321 = 0x5fcbf0f85,
-// v ^= v>>20 gives the low 20 bits 0xf0f85^0x05fcb = 0xf504e, folded 0x104e^0x3d = 0x1073 (14 bits).
+// Worked by hand from the kernel's formula: the product 0x300 is the label and the port 0xc300; 0x12345*0x54321 = 0x5fcb99ae5,
+// v ^= v>>20 leaves the low 20 bits 0x99ae5^0x05fcb = 0x9c52e, whose low 14 bits 0x052e with the high six 0x27 give 0x0509.
 func TestSourcePort(t *testing.T) {
 	for _, c := range []struct {
 		a, b uint32
 		want uint16
-	}{{0x10, 0x30, 0xc300}, {0x30, 0x10, 0xc300}, {1, 1, 0xc001}} {
+	}{{0x10, 0x30, 0xc300}, {0x30, 0x10, 0xc300}, {1, 1, 0xc001}, {0x12345, 0x54321, 0xc509}} {
 		if got := SourcePort(c.a, c.b); got != c.want {
 			t.Errorf("SourcePort(%#x, %#x) = %#x, want %#x", c.a, c.b, got, c.want)
 		}
