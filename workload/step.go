@@ -13,7 +13,7 @@ import (
 // consecutive data-parallel ranks.
 type StepJob struct {
 	TP int `yaml:"tp" min:"1" max:"1024" doc:"tensor-parallel ranks (default 1)"`
-	DP int `yaml:"dp" min:"1" max:"65536" doc:"data-parallel ranks (default: what the ranks leave)"`
+	DP int `yaml:"dp" min:"1" max:"65536" doc:"data-parallel ranks (default: as many as the ranks make)"`
 	PP int `yaml:"pp" min:"1" max:"1024" doc:"pipeline stages (default 1)"`
 	EP int `yaml:"ep" min:"1" max:"65536" doc:"expert-parallel ranks, a divisor of dp (default 1)"`
 
@@ -22,7 +22,7 @@ type StepJob struct {
 	Microbatches     int   `yaml:"microbatches" min:"1" max:"4096" doc:"microbatches of a step (default 1)"`
 	Steps            int   `yaml:"steps" min:"1" max:"1000" doc:"steps (default 1)"`
 	Warmup           int   `yaml:"warmup" min:"0" max:"1000" doc:"of these, steps at the start that are not measured (default 0)"`
-	Ranks            Ranks `yaml:"ranks" min:"1" doc:"GPUs of the job, in rank order (default: all)"`
+	Ranks            Ranks `yaml:"ranks" min:"1" doc:"GPUs of the job, in rank order (default: all, or the first tp x dp x pp)"`
 	SequenceParallel bool  `yaml:"sequence_parallel" doc:"all_gather before and reduce_scatter after a layer instead of one all_reduce"`
 	NoOverlap        bool  `yaml:"no_overlap" doc:"begin the gradient all_reduce only when the backward pass is over"`
 	InFlight         int   `yaml:"in_flight" min:"1" doc:"peers that a rank exchanges expert tokens with at once (default: all)"`
@@ -83,7 +83,7 @@ func (j *StepJob) plan(b *Builder, f *fabric.Fabric, priority uint8, seed uint64
 		s.DP = max(1, len(ranks)/whole)
 	}
 	if need := whole * s.DP; need > len(ranks) || j.DP == 0 && need != len(ranks) || j.Ranks != nil && need != len(ranks) {
-		tell(at, "tp %d x dp %d x pp %d are %d ranks, and %d GPUs are given; make them equal", s.TP, s.DP, s.PP, need, len(ranks))
+		tell(at, "tp %d x dp %d x pp %d are %d ranks, and there are %d GPUs; make them equal", s.TP, s.DP, s.PP, need, len(ranks))
 		return nil
 	}
 	ranks = ranks[:whole*s.DP]
