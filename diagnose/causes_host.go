@@ -3,6 +3,11 @@ package diagnose
 // hostCauses are told from what hosts, libraries and jobs say of themselves.
 var hostCauses = []Cause{
 	causeLinkFlap, causeDeviceFatal, causeSlot,
+	causeGDROff, causeACS, causeMemlock, causeShm, causeDevices,
+	causeLossy, causeGlobalPause,
 	causeGIDv1, causeGIDLinkLocal, causeGIDSparse, causeGIDDiffers, causeSameSubnet, causeOwnNICs, causeTCPFiltered, causeSameName,
-	causeWrongInterface,
+	causeMTUDiffers, causeGINMTU, causeSmallMTU, causeUnreachable, causeRemoteAccess, causeECE,
+	causeWrongInterface, causeSockets, causeMixedLayers, causeDifferentNICs, causePluginSwitch, causeOFI, causeHarmfulVariable,
+	causeSharp, causeFewerChannels, causeWrongData,
+	causeDesync, causeStuck, causePeerDied, causeOrdering,
 }

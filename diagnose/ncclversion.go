@@ -30,6 +30,20 @@ func (r release) less(s release) bool {
 	return false
 }
 
+// previous is an upper bound of what came before a version; patch numbers have no limit that matters.
+func (r release) previous() release {
+	for i := len(r) - 1; i >= 0; i-- {
+		if r[i] > 0 && r[i] != math.MaxInt {
+			r[i]--
+			for j := i + 1; j < len(r); j++ {
+				r[j] = math.MaxInt
+			}
+			return r
+		}
+	}
+	return r
+}
+
 // releases bounds the versions of NCCL in the job: the banners where there are any, else what the forms of its
 // lines allow. A job may mix versions, so the bounds may lie apart even when each process told its own.
 type releases struct {
@@ -85,13 +99,13 @@ func (v *View) nccl() releases {
 	if r, ok := parseRelease(n.Oldest, 0); ok {
 		b.low, b.text = r, n.Oldest+" or later"
 	}
-	if r, ok := parseRelease(n.Newest, math.MaxInt); ok {
+	limit, before := strings.CutPrefix(n.Newest, "before ")
+	if r, ok := parseRelease(limit, math.MaxInt); ok {
 		b.high = r
-		if b.text == "" {
-			b.text = n.Newest + " or earlier"
-		} else {
-			b.text = n.Oldest + " to " + n.Newest
+		if before {
+			b.high = r.previous()
 		}
+		b.text = strings.TrimPrefix(b.text+", "+n.Newest, ", ")
 	}
 	return b
 }

@@ -1,0 +1,93 @@
+package diagnose
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/shunt-network/shunt/evidence"
+)
+
+// C006: the libfabric plugin (EFA) has no provider, or cannot address a peer.
+//
+// Symptom: "Could not find any optimal provider" and then sockets, or "Unable to insert remote address into
+// address vector". Mechanism: without an EFA device, or with a libfabric that lacks the efa provider, the plugin
+// gives up and NCCL goes on to IB and sockets (the line about libibverbs that follows is a consequence). A peer
+// that cannot be addressed: EFA is not IP, so a security group rule by CIDR does not cover it; the group must name
+// itself as source and as destination. Evidence for: the plugin's line. Look-alikes: H005.
+var causeOFI = Cause{
+	Code:     "C006",
+	Title:    "the libfabric plugin has no provider, or cannot address a peer",
+	Needs:    "the NCCL log; the rules of the security group",
+	Explains: []string{"H005", "C002", "J002", "J003"},
+	Check:    checkOFI,
+}
+
+func checkOFI(v *View) Verdict {
+	if s, silent := v.silent(); silent {
+		return s
+	}
+	failed := v.said(evidence.PluginFailed)
+	if len(failed) == 0 {
+		for _, c := range v.Inv.NCCL.Networks {
+			if strings.Contains(c.Name, "Libfabric") {
+				return ruledOut("the libfabric plugin is in use and reported no error")
+			}
+		}
+		return notApplicable("no libfabric plugin in the log")
+	}
+	address := slices.DeleteFunc(slices.Clone(failed), func(e evidence.Event) bool {
+		text := strings.ToLower(e.Text + " " + e.What)
+		return !strings.Contains(text, "address vector") && !strings.Contains(text, "insert remote")
+	})
+	if len(address) > 0 {
+		f := Finding{
+			Title:    fmt.Sprintf("the libfabric plugin of %s cannot address a peer", names(eventHosts(address))),
+			Severity: Critical, Confidence: named, Where: []string{called(address[0].Host)},
+			Because:  "EFA traffic is not IP: a security group lets it pass only by rules that name the group itself, inbound and outbound; rules by CIDR do not cover it",
+			Evidence: tell(address, "effect"),
+			Not:      []string{"TCP between the hosts: it works by the CIDR rules and tells nothing about EFA"},
+			WrongIf:  "the group already has both rules, and all instances of the job are in it and in one subnet",
+			Fix: Fix{
+				Text: "add two rules that allow all traffic with the group itself as source (inbound) and as destination (outbound)",
+				Commands: []string{
+					"aws ec2 authorize-security-group-egress --group-id SG --ip-permissions IpProtocol=-1,UserIdGroupPairs=[{GroupId=SG}]",
+					"aws ec2 authorize-security-group-ingress --group-id SG --ip-permissions IpProtocol=-1,UserIdGroupPairs=[{GroupId=SG}]",
+				},
+			},
+			Settle: "fi_pingpong -p efa between the two instances, and the rules of their security group",
+		}
+		f.Evidence = append(v.securityRows(), f.Evidence...)
+		if len(f.Evidence) > len(address) && f.Evidence[0].Role == "cause" {
+			f.Confidence = proven
+		}
+		return found(f)
+	}
+	f := Finding{
+		Title:    fmt.Sprintf("the libfabric plugin of %s found no provider", names(eventHosts(failed))),
+		Severity: Critical, Confidence: named, Where: []string{called(failed[0].Host)},
+		Because:  "without a provider the plugin gives up, and NCCL goes on to InfiniBand, which is not there, and then to sockets",
+		Evidence: tell(failed, "cause"),
+		Not:      []string{"libibverbs: the line about it comes after the plugin gave up and is a consequence"},
+		WrongIf:  "the instance type has no EFA, and the plugin is only part of the image",
+		Fix: Fix{
+			Text:     "attach an EFA interface to the instance, hand its device to the container, and install a libfabric with the efa provider",
+			Commands: []string{"fi_info -p efa", "lspci | grep -i efa", "ls /dev/infiniband"},
+		},
+		Settle: "fi_info -p efa where the job runs",
+	}
+	for _, e := range v.said(evidence.NoVerbsLibrary, evidence.NoDevice) {
+		f.Evidence = append(f.Evidence, told(e, "effect"))
+		break
+	}
+	for _, c := range v.Inv.NCCL.Networks {
+		if c.Name == "Socket" {
+			f.Evidence = append(f.Evidence, Evidence{Layer: "collective", What: "network of " + called(c.Host), Seen: "Socket", Expected: "AWS Libfabric", Role: "effect", From: c.From.String()})
+			break
+		}
+	}
+	return found(f)
+}
+
+// securityRows tells what the security group's rules allow, where they were read.
+func (v *View) securityRows() []Evidence { return nil }

@@ -1,0 +1,239 @@
+package diagnose
+
+import (
+	"fmt"
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/shunt-network/shunt/evidence"
+	"github.com/shunt-network/shunt/units"
+)
+
+// C007: an NCCL variable does harm.
+//
+// Symptom: depends on the variable; each rule below says. Mechanism: variables outlive the machine and the release
+// they were set for, in job scripts, images and /etc/nccl.conf. Evidence for: the variable with a value that is
+// known to hurt, together with the version where that matters. Against: nothing; so a variable that only may hurt is
+// a note. Look-alikes: C005 and C012, where a variable does not do what it was set for.
+var causeHarmfulVariable = Cause{
+	Code:     "C007",
+	Title:    "an NCCL variable does harm",
+	Needs:    "the variables of the job (NCCL log, command line, env, /etc/nccl.conf)",
+	Explains: []string{"C009", "C010"},
+	Check:    checkHarmfulVariable,
+}
+
+// harm is what a variable does.
+type harm struct {
+	severity   Severity
+	confidence float64
+	title      string
+	because    string
+	wrongIf    string
+	fix        string
+	settle     string
+	effects    []Evidence
+}
+
+// harms judges variables, by name.
+var harms = map[string]func(*View, evidence.EnvVar) (harm, bool){
+	"NCCL_CHUNK_SIZE":             harmChunkSize,
+	"NCCL_NCHANNELS_PER_NET_PEER": harmChannelsPerPeer,
+	"NCCL_TOPO_FILE":              harmTopoFile,
+	"NCCL_GRAPH_FILE":             harmTopoFile,
+	"NCCL_PROTO":                  harmProto,
+	"NCCL_IB_TIMEOUT":             harmTimeout,
+	"NCCL_P2P_DISABLE":            harmP2P,
+	"NCCL_SHM_DISABLE":            harmShm,
+	"NCCL_MAX_NCHANNELS":          harmMaxChannels,
+	"NCCL_MAX_CTAS":               harmMaxChannels,
+}
+
+func checkHarmfulVariable(v *View) Verdict {
+	if v.Inv.Simulated {
+		return notApplicable("a simulated run has no variables of NCCL")
+	}
+	env := v.Inv.NCCL.Env
+	if len(env) == 0 {
+		if v.Inv.NCCL.HasLog {
+			return ruledOut("the log shows no variable that is set")
+		}
+		return cannotCheck("the variables of the job (NCCL_DEBUG=INFO, or env | grep NCCL)")
+	}
+	var findings []Finding
+	seen := map[string]bool{}
+	for _, e := range env {
+		judge, ok := harms[e.Name]
+		if !ok || seen[e.Name] {
+			continue
+		}
+		h, bad := judge(v, e)
+		if !bad {
+			continue
+		}
+		seen[e.Name] = true
+		findings = append(findings, Finding{
+			Title: h.title, Severity: h.severity, Confidence: h.confidence,
+			Where:    []string{orElse(e.Host, e.Name)},
+			Because:  h.because,
+			Evidence: append([]Evidence{{Layer: "collective", What: e.Name, Seen: e.Value, Expected: "unset", Role: "cause", From: e.From.String()}}, h.effects...),
+			WrongIf:  h.wrongIf,
+			Fix:      Fix{Text: h.fix, Commands: []string{"unset " + e.Name, "grep -H NCCL /etc/nccl.conf ~/.nccl.conf"}, Try: []Change{{Setting: e.Name, Value: ""}}},
+			Settle:   orElse(h.settle, "the same run without "+e.Name),
+		})
+	}
+	if len(findings) > 0 {
+		return found(findings...)
+	}
+	return ruledOut(fmt.Sprintf("none of the %d variables that are set is known to do harm", len(env)))
+}
+
+// defaultP2PChunk is the default of NCCL_P2P_NET_CHUNKSIZE (src/channel.cc and src/graph/paths.cc of NCCL 2.12
+// and later: 128 KiB).
+const defaultP2PChunk = 128 * units.KiB
+
+// harmChunkSize: the kernel takes NCCL_CHUNK_SIZE as it is, the slots of point-to-point buffers have the size of
+// NCCL_P2P_NET_CHUNKSIZE; a larger chunk is written past its slot.
+func harmChunkSize(v *View, e evidence.EnvVar) (harm, bool) {
+	size, err := strconv.ParseInt(e.Value, 10, 64)
+	slot := int64(defaultP2PChunk)
+	slotText := "the default " + units.Bytes(slot).String()
+	if p, ok := v.variable("NCCL_P2P_NET_CHUNKSIZE", e.Host); ok {
+		if n, err := strconv.ParseInt(p.Value, 10, 64); err == nil {
+			slot, slotText = n, units.Bytes(n).String()
+		}
+	}
+	if err != nil || size <= slot {
+		return harm{}, false
+	}
+	h := harm{
+		severity: Critical, confidence: named,
+		title:   fmt.Sprintf("NCCL_CHUNK_SIZE=%s is larger than the slots it is written to (NCCL_P2P_NET_CHUNKSIZE: %s)", units.Bytes(size), slotText),
+		because: "send and receive write chunks of that size into slots that are smaller, so they overwrite what follows: wrong data, or GPU memory faults (Xid 31)",
+		wrongIf: "the job uses no send/receive and no alltoall",
+		fix:     "unset NCCL_CHUNK_SIZE, or set NCCL_P2P_NET_CHUNKSIZE to the same value, at most 512 KiB",
+	}
+	for _, c := range v.Inv.Calls {
+		if c.Wrong > 0 {
+			h.confidence = proven
+			h.effects = append(h.effects, Evidence{Layer: "collective", What: "wrong elements at " + c.Bytes.String(), Seen: fmt.Sprint(c.Wrong), Expected: "0", Role: "effect", From: c.From.String()})
+			break
+		}
+	}
+	return h, true
+}
+
+// harmChannelsPerPeer: NCCL 2.20 changed the default from 2 to a choice of its own (-1); a large fixed number
+// splits each point-to-point message into pieces that are too small.
+func harmChannelsPerPeer(v *View, e evidence.EnvVar) (harm, bool) {
+	n, err := strconv.Atoi(e.Value)
+	if err != nil || n <= 2 || v.nccl().atLeast(2, 19) == no {
+		return harm{}, false
+	}
+	h := harm{
+		severity: Warning, confidence: likely,
+		title:   fmt.Sprintf("NCCL_NCHANNELS_PER_NET_PEER=%d holds for a release that had more channels; it slows alltoall", n),
+		because: "since 2.19 NCCL uses fewer channels; many of them for each peer leave few peers served at a time and cut messages into small pieces",
+		wrongIf: "the job sends no alltoall and no send/receive between hosts",
+		fix:     "unset it; if point-to-point traffic needs more channels raise NCCL_MIN_P2P_NCHANNELS instead",
+	}
+	for _, s := range v.Inv.NCCL.Shape {
+		if s.P2PPerPeer == n {
+			h.effects = append(h.effects, Evidence{Layer: "collective", What: "channels on " + called(s.Host), Seen: fmt.Sprintf("%d coll, %d p2p, %d p2p for each peer", s.Collective, s.P2P, s.P2PPerPeer), Role: "effect", From: s.From.String()})
+			break
+		}
+	}
+	return h, true
+}
+
+// harmTopoFile: a topology or graph file replaces what NCCL detects, and describes one type of machine.
+func harmTopoFile(v *View, e evidence.EnvVar) (harm, bool) {
+	if e.Value == "" {
+		return harm{}, false
+	}
+	h := harm{
+		severity: Note, confidence: possible,
+		title:   fmt.Sprintf("%s=%s replaces what NCCL finds on this machine", e.Name, e.Value),
+		because: "the file describes one type of machine; on another size or type NCCL fails in its graph search or builds fewer channels",
+		wrongIf: "the file is for exactly this type of machine",
+		fix:     "remove the reference unless the file is for this type of machine",
+		settle:  "nvidia-smi -L | wc -l against the number of <gpu> in the file, and a run without the variable",
+	}
+	if strings.Contains(e.Name, "GRAPH") {
+		h.confidence = likely
+	}
+	return h, true
+}
+
+// harmProto: LL128 relies on 128-byte stores that arrive whole, which NCCL knows for each platform.
+func harmProto(_ *View, e evidence.EnvVar) (harm, bool) {
+	value := strings.ToUpper(strings.TrimSpace(e.Value))
+	if strings.HasPrefix(value, "^") || value == "" || value == "SIMPLE" {
+		return harm{}, false
+	}
+	h := harm{
+		severity: Warning, confidence: possible,
+		title:   fmt.Sprintf("NCCL_PROTO=%s takes the choice of the protocol from NCCL", e.Value),
+		because: "LL moves 4 bytes of data with 4 bytes of flag, which halves the bandwidth of large messages",
+		wrongIf: "it is set for a test of one size",
+		fix:     "unset it",
+	}
+	fields := strings.FieldsFunc(value, func(r rune) bool { return r == ',' || r == ':' || r == ';' })
+	if slices.Contains(fields, "LL128") {
+		h.because = "LL128 relies on 128-byte stores that arrive whole; forced on a platform where NCCL does not choose it by itself it can corrupt data"
+	} else if slices.Contains(fields, "SIMPLE") || !slices.Contains(fields, "LL") {
+		return harm{}, false
+	}
+	return h, true
+}
+
+// harmTimeout: the timeout of a retry is 4.096 us x 2^n (IB specification vol. 1, 9.7.6.1.3), 0 is endless.
+func harmTimeout(_ *View, e evidence.EnvVar) (harm, bool) {
+	n, err := strconv.Atoi(e.Value)
+	switch {
+	case err != nil || n >= 14 && n <= 31: // 14 was NCCL's own default up to 2.13
+		return harm{}, false
+	case n == 0:
+		return harm{
+			severity: Warning, confidence: possible,
+			title:   "NCCL_IB_TIMEOUT=0 waits for ever: a lost packet hangs the job without an error",
+			because: "0 stands for an endless timeout, so nothing that is lost is sent again",
+			wrongIf: "nothing is ever lost", fix: "unset it",
+		}, true
+	}
+	return harm{
+		severity: Warning, confidence: possible,
+		title:   fmt.Sprintf("NCCL_IB_TIMEOUT=%d gives up after a few hundred milliseconds at most", n),
+		because: "a retry waits 4.096 us x 2^n; below 14, seven retries are over before a switch has rerouted or a pause has ended",
+		wrongIf: "quick errors are wanted for a test", fix: "unset it (the default is 18 since 2.14, 20 since 2.23)",
+	}, true
+}
+
+func harmP2P(_ *View, e evidence.EnvVar) (harm, bool) {
+	return harm{
+		severity: Warning, confidence: possible,
+		title:   "NCCL_P2P_DISABLE=1 keeps GPUs of a host from talking over NVLink or PCIe",
+		because: "all traffic inside a host goes through shared memory or the network",
+		wrongIf: "P2P is broken on this platform and this is the known way around it", fix: "unset it",
+	}, e.Value == "1"
+}
+
+func harmShm(_ *View, e evidence.EnvVar) (harm, bool) {
+	return harm{
+		severity: Note, confidence: possible,
+		title:   "NCCL_SHM_DISABLE=1 sends traffic of ranks without P2P through the network, inside a host too",
+		because: "without shared memory the NIC carries what never had to leave the host",
+		wrongIf: "all ranks of a host reach each other by P2P, or there is one rank a host", fix: "unset it",
+	}, e.Value == "1"
+}
+
+func harmMaxChannels(_ *View, e evidence.EnvVar) (harm, bool) {
+	n, err := strconv.Atoi(e.Value)
+	return harm{
+		severity: Warning, confidence: possible,
+		title:   fmt.Sprintf("%s=%s keeps NCCL from using all NICs", e.Name, e.Value),
+		because: "a channel uses one NIC at a time, so fewer channels than NICs leave NICs idle",
+		wrongIf: "the job leaves GPU cores to computation on purpose", fix: "unset it",
+	}, err == nil && n > 0 && n < 2
+}

@@ -1,0 +1,134 @@
+package diagnose
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/shunt-network/shunt/evidence"
+)
+
+// H005: the RDMA devices of the host cannot be used from where the job runs.
+//
+// Symptom: "No device found", "Unable to open device", "Failed to open libibverbs", then sockets. Mechanism: a
+// container needs the device nodes (/dev/infiniband/uverbsN, rdma_cm) and, in its image, libibverbs with the
+// provider of the NIC (rdma-core: ibverbs-providers); without either the library sees no device. Evidence for:
+// the failed open, the missing library, and a host that has active ports. Against: a host without RDMA, where the
+// same line is normal. Look-alikes: C005 (switched off), C006 (a plugin that failed first).
+var causeDevices = Cause{
+	Code:     "H005",
+	Title:    "RDMA devices cannot be used from the container",
+	Needs:    "the NCCL log; ibstatus on the host",
+	Explains: []string{"C002"},
+	Check:    checkDevices,
+}
+
+func checkDevices(v *View) Verdict {
+	if s, silent := v.silent(); silent {
+		return s
+	}
+	open := v.said(evidence.DeviceOpenFailed)
+	library := v.said(evidence.NoVerbsLibrary)
+	none := v.said(evidence.NoDevice)
+	hardware, there := v.hasRDMA()
+	f := Finding{
+		Severity: Critical, Confidence: named,
+		WrongIf: "RDMA is meant to be off for this job",
+		Settle:  "ls -l /dev/infiniband and ibv_devices, both inside the container",
+	}
+	switch {
+	case len(open) > 0:
+		f.Title = fmt.Sprintf("RDMA devices of %s are visible but cannot be opened", names(eventHosts(open)))
+		f.Because = "the device is listed in sysfs, which a container shares with its host, but opening its node in /dev/infiniband is refused or the node is missing"
+		f.Evidence = tell(open, "cause")
+		f.Fix = Fix{
+			Text:     "hand the device nodes to the container, with the right to lock memory",
+			Commands: []string{"docker run --device=/dev/infiniband --ulimit memlock=-1 --cap-add=IPC_LOCK ...", "kubernetes: request the RDMA device plugin's resource, and the IPC_LOCK capability"},
+		}
+	case len(library) > 0:
+		f.Title = fmt.Sprintf("libibverbs is missing where the job runs on %s", names(eventHosts(library)))
+		f.Because = "NCCL loads libibverbs at run time; an image without it, or without the provider of the NIC, has no RDMA whatever the host has"
+		f.Evidence = tell(library, "cause")
+		f.Fix = Fix{
+			Text:     "install the verbs library and the providers in the image, of the same generation as the host's drivers",
+			Commands: []string{"apt-get install libibverbs1 ibverbs-providers", "ibv_devices"},
+		}
+		if !there {
+			if v.spans() == unknown && !v.onlySockets() {
+				return cannotCheck("whether the host has RDMA devices at all (ibstatus): the missing library is normal without")
+			}
+			// The line alone is what a cluster without RDMA prints too.
+			f.Severity, f.Confidence = Note, weak
+			if v.spans() == yes {
+				f.Severity = Warning
+			}
+			f.Settle = "ibstatus on the host: without RDMA devices the line is normal"
+		}
+	case len(none) > 0 && there && !v.rdmaOff():
+		f.Title = fmt.Sprintf("NCCL found no RDMA device on %s, although there are some", names(eventHosts(none)))
+		f.Because = "the library lists no device it can use: the provider library is missing in the image, the device is in another network namespace, or NCCL_IB_HCA leaves all of them out"
+		f.Confidence = likely
+		f.Evidence = tell(none, "cause")
+		f.Fix = Fix{
+			Text:     "list the devices inside the container, then install the provider, hand in the device nodes, or mend NCCL_IB_HCA",
+			Commands: []string{"ibv_devices", "ls -l /dev/infiniband", "apt-get install libibverbs1 ibverbs-providers", "rdma system"},
+		}
+	default:
+		if len(none) > 0 {
+			return cannotCheck("whether the host has RDMA devices at all (ibstatus)")
+		}
+		return ruledOut("no RDMA device or library failed to open")
+	}
+	if there {
+		f.Evidence = append(f.Evidence, hardware)
+		if len(library) > 0 || len(open) > 0 {
+			f.Confidence = proven
+		}
+	}
+	for _, c := range v.Inv.NCCL.Networks {
+		if c.Name == "Socket" {
+			f.Evidence = append(f.Evidence, Evidence{Layer: "collective", What: "network of " + called(c.Host), Seen: "Socket", Expected: "IB", Role: "effect", From: c.From.String()})
+			break
+		}
+	}
+	f.Where = []string{called(append(append(open, library...), none...)[0].Host)}
+	f.Not = []string{"the line about libnccl-net.so: NCCL prints it whenever no plugin is installed, and uses its own code"}
+	return found(f)
+}
+
+// hasRDMA tells whether any host is known to have an RDMA port or to have used one, and by what line.
+func (v *View) hasRDMA() (Evidence, bool) {
+	for _, h := range v.Inv.Hosts {
+		for _, n := range h.NICs {
+			at := n.State.From
+			if at.File == "" {
+				at = n.LinkLayer.From
+			}
+			if at.File == "" {
+				at = n.GIDTable
+			}
+			state := n.State.Or("present")
+			return Evidence{Layer: "NIC", What: "port " + object(h.Name, n.Device), Seen: state, From: at.String()}, true
+		}
+	}
+	for _, c := range v.Inv.NCCL.Networks {
+		if c.Name == "IB" || strings.HasPrefix(c.Name, "IBext") {
+			return Evidence{Layer: "collective", What: "network of another process, on " + called(c.Host), Seen: c.Name, From: c.From.String()}, true
+		}
+	}
+	if i := slices.IndexFunc(v.Inv.NCCL.Devices, func(d evidence.DeviceList) bool { return len(d.Devices) > 0 }); i >= 0 {
+		d := v.Inv.NCCL.Devices[i]
+		return Evidence{Layer: "collective", What: "RDMA devices of " + called(d.Host), Seen: d.Devices[0].Device, From: d.From.String()}, true
+	}
+	return Evidence{}, false
+}
+
+// rdmaOff tells whether RDMA is switched off on purpose.
+func (v *View) rdmaOff() bool {
+	e, ok := v.Inv.NCCL.Lookup("NCCL_IB_DISABLE")
+	if ok && strings.TrimSpace(e.Value) != "0" && strings.TrimSpace(e.Value) != "" {
+		return true
+	}
+	e, ok = v.Inv.NCCL.Lookup("NCCL_NET")
+	return ok && strings.EqualFold(e.Value, "Socket")
+}

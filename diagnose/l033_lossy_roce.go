@@ -1,0 +1,280 @@
+package diagnose
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/shunt-network/shunt/evidence"
+	"github.com/shunt-network/shunt/telemetry"
+)
+
+// L033: RoCE packets get lost, with neither pause nor ECN at work to prevent it.
+//
+// Symptom: RDMA slower than TCP under incast, bandwidth that collapses at some sizes, retries used up under
+// load. Mechanism: a RoCE NIC recovers from loss by going back to the lost packet, and from a lost tail only by a
+// timeout of milliseconds; without PFC on the priority that RoCE uses and without ECN marks the fabric drops under
+// every burst. Evidence for: timeouts and sequence errors grow, no pause in the priority in use, no packet
+// arrives marked. CNPs without marks are what NICs send for packets out of order. Against: pauses or marks, CRC
+// errors (a bad cable loses packets too). Look-alikes: P003, adaptive routing (out of order without loss), R004.
+var causeLossy = Cause{
+	Code:     "L033",
+	Title:    "RoCE loses packets without PFC or ECN at work",
+	Needs:    "two readings of the NIC's RDMA counters (hw_counters) and of ethtool -S",
+	Explains: []string{"R004", "J002"},
+	Check:    checkLossy,
+}
+
+// recovery is what the RDMA counters of a NIC port say of lost packets.
+type recovery struct {
+	object           string
+	timeouts, resent float64 // growth, or the total where read once
+	once             bool    // read once: a total since the driver was loaded
+	rows             []Evidence
+}
+
+func checkLossy(v *View) Verdict {
+	if v.roce() == no {
+		return notApplicable("InfiniBand does not drop for lack of buffer")
+	}
+	if v.Inv.Simulated {
+		return notApplicable("loss in a simulated run is told from its switches' drop counters")
+	}
+	var findings []Finding
+	looked := false
+	if v.Win != nil {
+		ports := v.recoveries()
+		for _, r := range ports {
+			looked = looked || !r.once
+			if r.timeouts+r.resent == 0 {
+				continue
+			}
+			if f, ok := v.lossyFinding(r); ok {
+				findings = append(findings, f)
+			}
+		}
+	}
+	if len(findings) == 0 {
+		if f, ok := v.lossyUCX(); ok {
+			findings = append(findings, f)
+		}
+	}
+	switch {
+	case len(findings) > 0:
+		return found(findings...)
+	case looked:
+		return ruledOut("no timeouts or sequence errors grew, or pause or ECN is at work")
+	}
+	return cannotCheck("two readings of /sys/class/infiniband/DEVICE/ports/1/hw_counters and of ethtool -S")
+}
+
+// recoveries sums up the counters of recovery by NIC port.
+func (v *View) recoveries() []recovery {
+	var all []recovery
+	at := func(object string) *recovery {
+		i := slices.IndexFunc(all, func(r recovery) bool { return r.object == object })
+		if i < 0 {
+			all = append(all, recovery{object: object})
+			i = len(all) - 1
+		}
+		return &all[i]
+	}
+	for _, id := range []telemetry.SeriesID{telemetry.NICLocalAckTimeout, telemetry.NICPacketSeqErr, telemetry.NICRetryExceeded} {
+		for _, k := range v.Win.Keys(id) {
+			n, once, ok := v.grownOrTotal(k)
+			if !ok {
+				continue
+			}
+			r := at(k.Object)
+			r.once = r.once || once
+			if id == telemetry.NICPacketSeqErr {
+				r.resent += n
+			} else {
+				r.timeouts += n
+			}
+			if n > 0 {
+				r.rows = append(r.rows, v.counterRow(k, n, once, "0", "cause"))
+			}
+		}
+	}
+	return all
+}
+
+// grownOrTotal is the growth of a counter over the window, or, where it was read once, its total so far.
+func (v *View) grownOrTotal(k telemetry.Key) (n float64, once, ok bool) {
+	if d, ok := v.Win.Delta(k); ok {
+		return d, false, true
+	}
+	p, ok := v.Win.Points(k)
+	if !ok || len(p.Samples) == 0 {
+		return 0, false, false
+	}
+	return float64(p.Samples[0].Count) * p.Scale, true, true
+}
+
+func (v *View) counterRow(k telemetry.Key, n float64, once bool, expected, role string) Evidence {
+	seen := fmt.Sprintf("+%.6g %s", n, telemetry.Catalogue[k.Series].Unit)
+	if once {
+		seen = fmt.Sprintf("%.6g %s since the driver was loaded (read once)", n, telemetry.Catalogue[k.Series].Unit)
+	}
+	row := Evidence{Layer: "NIC", What: telemetry.Catalogue[k.Series].Meaning + ", " + k.Object, Seen: seen, Expected: expected, Role: role, From: k.Series.String() + " " + k.Object}
+	if k.Priority != telemetry.AnyPriority {
+		row.What += fmt.Sprintf(", priority %d", k.Priority)
+	}
+	if p, ok := v.Win.Points(k); ok && p.Origin != "" {
+		row.From = p.Origin
+	}
+	return row
+}
+
+// sumOf adds up the growth (or the totals) of a series over the priorities of an object.
+func (v *View) sumOf(id telemetry.SeriesID, object string) (sum float64, known bool) {
+	for _, k := range v.Win.Keys(id) {
+		if k.Object == object {
+			if n, _, ok := v.grownOrTotal(k); ok {
+				sum, known = sum+n, true
+			}
+		}
+	}
+	return sum, known
+}
+
+func (v *View) lossyFinding(r recovery) (Finding, bool) {
+	f := Finding{
+		Title:    fmt.Sprintf("RoCE packets of %s get lost: %.6g acknowledgements did not come in time", r.object, r.timeouts),
+		Severity: Warning, Confidence: possible, Where: []string{r.object},
+		Because:  "with no pause in the priority that RoCE uses and no ECN marks, the fabric drops at every burst, and a lost tail costs a timeout of milliseconds",
+		Evidence: r.rows,
+		WrongIf:  "the timeouts stop while the load stays, or they are from one peer that was restarted",
+		Fix: Fix{
+			Text:     "carry RoCE in one lossless priority from end to end (trust DSCP, map it to the priority, PFC on NIC and switch) with ECN below the pause threshold; or use the lossy mode of ConnectX-5 and later with ECN",
+			Commands: []string{"mlnx_qos -i IFACE --trust dscp --pfc 0,0,0,1,0,0,0,0", "export NCCL_IB_TC=106   # DSCP 26", "cma_roce_tos -d DEVICE -t 106", "mlxreg -d DEVICE --reg_name ROCE_ACCEL --get"},
+			Try:      []Change{{Setting: "NCCL_IB_TC", Value: "106"}},
+		},
+		Settle: "out_of_sequence at the receiver and packet_seq_err at the sender, read twice under load, beside the switch's drop counters on the same path",
+	}
+	if r.timeouts == 0 {
+		f.Title = fmt.Sprintf("RoCE packets of %s get lost: %.6g were asked for again", r.object, r.resent)
+	}
+	pauses, pausesKnown := v.sumOf(telemetry.NICRxPause, r.object)
+	global, _ := v.sumOf(telemetry.NICRxGlobalPause, r.object)
+	marks, marksKnown := v.sumOf(telemetry.NICECNMarked, r.object)
+	cnps, _ := v.sumOf(telemetry.NICCNPSent, r.object)
+	for _, id := range []telemetry.SeriesID{telemetry.NICRxCRCErrors, telemetry.NICRxSymbolErrors, telemetry.NICLinkDowns} {
+		if n, ok := v.sumOf(id, r.object); ok && n > 0 && !r.once {
+			return Finding{}, false // a bad link loses packets too, and the physical causes tell that
+		}
+	}
+	if pauses+global > 0 || marks > 0 {
+		return Finding{}, false // flow control is at work: the loss has another reason
+	}
+	only, onlyKnown := v.onlyPriority(r.object)
+	clues := 0
+	if marksKnown {
+		clues++
+		row := Evidence{Layer: "NIC", What: "packets that arrived marked (ECN), " + r.object, Seen: "0", Expected: "some, before anything is dropped", Role: "cause"}
+		if cnps > 0 {
+			row.What += fmt.Sprintf("; congestion notifications sent: %.6g", cnps)
+			row.Expected = "as many as the notifications call for"
+			clues++
+		}
+		row.From = telemetry.NICECNMarked.String() + " " + r.object
+		for _, k := range v.Win.Keys(telemetry.NICECNMarked) {
+			if p, ok := v.Win.Points(k); ok && k.Object == r.object {
+				row.From = orElse(p.Origin, row.From)
+			}
+		}
+		f.Evidence = append(f.Evidence, row)
+	}
+	if onlyKnown && only == 0 {
+		clues++
+		k := telemetry.Key{Series: telemetry.NICRxBytes, Object: r.object, Priority: 0}
+		from := ""
+		if p, ok := v.Win.Points(k); ok {
+			from = p.Origin
+		}
+		f.Evidence = append(f.Evidence, Evidence{Layer: "NIC", What: "priorities that carry traffic, " + r.object, Seen: "only 0", Expected: "RoCE in a priority of its own", Role: "cause", From: from})
+	}
+	if pausesKnown {
+		clues++
+		f.Not = append(f.Not, "a paused network: no pause frame was received")
+	}
+	switch {
+	case clues == 0:
+		return Finding{}, false
+	case !r.once && clues >= 2:
+		f.Confidence = named
+	case !r.once || clues >= 3:
+		f.Confidence = likely
+	case clues < 2:
+		return Finding{}, false // a total since boot and one clue are no finding
+	}
+	if r.once {
+		f.Settle = "a second reading of the same counters under load: totals since boot do not tell when it happened"
+	}
+	return f, true
+}
+
+// onlyPriority tells which one priority carries all received bytes of an object; known is false where several
+// do, or fewer than two were read.
+func (v *View) onlyPriority(object string) (only int8, known bool) {
+	read, busy := 0, []int8{}
+	for _, k := range v.Win.Keys(telemetry.NICRxBytes) {
+		if k.Object != object || k.Priority == telemetry.AnyPriority {
+			continue
+		}
+		n, _, ok := v.grownOrTotal(k)
+		if !ok {
+			continue
+		}
+		read++
+		if n > 0 {
+			busy = append(busy, k.Priority)
+		}
+	}
+	if read < 2 || len(busy) != 1 {
+		return 0, false
+	}
+	return busy[0], true
+}
+
+// lossyUCX judges a connection of UCX over RoCE that used up its retries. UCX wires its connections up over the
+// fabric itself, by messages of an unreliable transport, so such a path did work before; NCCL exchanges
+// addresses over TCP, so there the same status says less (R004).
+func (v *View) lossyUCX() (Finding, bool) {
+	events := slices.DeleteFunc(v.completions(wcRetryExceeded), func(e evidence.Event) bool {
+		return !fromUCX(e) || !strings.Contains(e.Text, "RoCE")
+	})
+	if len(events) == 0 {
+		return Finding{}, false
+	}
+	e := events[0]
+	f := Finding{
+		Title:    fmt.Sprintf("%s used up its retries over RoCE: packets get lost and are not recovered in time", object(e.Host, e.Device)),
+		Severity: Critical, Confidence: possible, Where: []string{object(e.Host, e.Device)},
+		Because:  "UCX had reached the peer over the same port when it made the connection, so the path exists; what is lost under load is recovered by retries only, and adapters before ConnectX-5 have no lossy mode",
+		Evidence: tell(events, "effect"),
+		Not:      []string{"a wrong GID or route: then not even the wire-up of UCX would get through"},
+		WrongIf:  "the peer's process had ended, or its link had gone down, at that time",
+		Fix: Fix{
+			Text:     "make the fabric lossless for RoCE (PFC and ECN in its priority), or switch the lossy mode on (ConnectX-5 and later); UCX_RC_TIMEOUT and UCX_RC_RETRY_COUNT only stretch it",
+			Commands: []string{"mlnx_qos -i IFACE", "mlxreg -d DEVICE --reg_name ROCE_ACCEL --get", "ibv_devinfo -d DEVICE | grep vendor_part_id"},
+		},
+		Settle: "local_ack_timeout_err and out_of_sequence of both hosts, read twice under load",
+	}
+	for _, h := range v.Inv.Hosts {
+		for _, n := range h.NICs {
+			// 4115 to 4118 are ConnectX-4 and ConnectX-4 Lx (PCI ids, drivers/net/ethernet/mellanox/mlx5/core/main.c).
+			if part, ok := n.PartID.Get(); ok && part >= 4115 && part <= 4118 {
+				f.Confidence = named
+				f.Evidence = append(f.Evidence, Evidence{Layer: "NIC", What: "device " + object(h.Name, n.Device), Seen: fmt.Sprintf("ConnectX-4 (part %d), without a lossy mode", part), Role: "cause", From: n.PartID.From.String()})
+			}
+		}
+	}
+	return f, true
+}
+
+// fromUCX tells whether an event was printed by UCX rather than NCCL.
+func fromUCX(e evidence.Event) bool {
+	return strings.Contains(e.File, "ib_mlx5_log") || strings.HasPrefix(e.File, "ib_") || strings.HasPrefix(e.What, "UCX") || strings.Contains(e.Text, "ib_mlx5_log")
+}
