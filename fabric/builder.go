@@ -46,6 +46,7 @@ func (b *builder) connect(x, y NodeID, w Wire) (slotX, slotY int) {
 	return slotX, slotY
 }
 
+// addGPU gives host a GPU that sends through the given slots of it, which connect has returned.
 func (b *builder) addGPU(host NodeID, index int, slots ...int) {
 	b.gpus = append(b.gpus, gpu{host, index, slots})
 }
@@ -62,7 +63,7 @@ func (b *builder) build(nv NVLink, planes int) *Fabric {
 	names := portNames{}
 	for _, l := range b.links {
 		pa, pb := f.Nodes[l.a].FirstPort+PortID(l.slotA), f.Nodes[l.b].FirstPort+PortID(l.slotB)
-		up := f.Nodes[l.a].Role < f.Nodes[l.b].Role
+		up := f.Nodes[l.a].Role < f.Nodes[l.b].Role // (F2)
 		f.Ports[pa] = f.port(l.a, names.of(f.Nodes[l.a].Role, l.slotA), pb, l.wire, up)
 		f.Ports[pb] = f.port(l.b, names.of(f.Nodes[l.b].Role, l.slotB), pa, l.wire, !up)
 	}

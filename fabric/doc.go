@@ -4,6 +4,14 @@
 // A Spec (the file, pure data) becomes a Fabric (immutable, every id dense). Packets in motion belong to
 // netsim, what the job sends to workload. Ids are handed out once, here; names are for people.
 //
-// Read fabric.go (what a fabric is), builder.go (how one is put together), route.go (equal-cost next hops),
-// then spec.go and the generators.
+// Read fabric.go (what a fabric is), spec.go (what people write) with override.go and load.go, builder.go (how one is put
+// together), twotier.go and fattree.go (the generators; leafspine.go, railoptimised.go and dualplane.go name the
+// two-tier ones), then route.go (equal-cost next hops).
+//
+// Invariants, cited as (F1) in the code:
+//
+//	F1  the ports of a node follow each other, and a port's peer has it as its peer
+//	F2  a link joins nodes of different roles; the end nearer to the hosts is the uplink
+//	F3  a host has one link to a switch for each NIC port, and forwards nothing
+//	F4  Rate <= Nominal: what runs slower than built was degraded, not built so
 package fabric

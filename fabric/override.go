@@ -49,6 +49,7 @@ func (f *Fabric) override(list []Override, tell tell) {
 	}
 }
 
+// overrideOne changes the links of one override, whose ends exist.
 func (f *Fabric) overrideOne(o *Override, ends [2]NodeID, at string, tell tell) {
 	ports := f.Between(ends[0], ends[1])
 	if len(ports) == 0 {
@@ -68,7 +69,7 @@ func (f *Fabric) overrideOne(o *Override, ends [2]NodeID, at string, tell tell) 
 				continue
 			}
 			port := &f.Ports[q]
-			if o.Rate > port.Nominal {
+			if o.Rate > port.Nominal { // (F4)
 				tell(at+".rate", "%s is more than the link was built for; write %s or less", o.Rate, port.Nominal)
 				return
 			}

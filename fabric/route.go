@@ -83,6 +83,7 @@ type search struct {
 	peer  []NodeID // node at the other end of each port
 }
 
+// intern is the number of the set of ports, which is added when it is new.
 func (s *search) intern(ports []PortID) uint32 {
 	s.key = s.key[:0]
 	for _, p := range ports {
@@ -110,7 +111,7 @@ func (s *search) to(leaf NodeID, column int) {
 		n := s.queue[head]
 		first := nodes[n].FirstPort
 		for _, peer := range s.peer[first : first+PortID(nodes[n].NumPorts)] {
-			if s.dist[peer] == unreached && nodes[peer].Role != Host { // hosts do not forward
+			if s.dist[peer] == unreached && nodes[peer].Role != Host { // (F3)
 				s.dist[peer] = s.dist[n] + 1
 				s.queue = append(s.queue, peer)
 			}

@@ -87,6 +87,8 @@ func (s Spec) Build(report func(path, text string)) *Fabric {
 	return f
 }
 
+// defaults fills in what may be left out. A default that depends on the topology is set for that topology alone, so
+// that checkFields still sees a field that was given out of place.
 func (s *Spec) defaults() {
 	setDefault(&s.GPUsPerHost, 1)
 	if s.Trunk.Rate == 0 {
@@ -113,7 +115,7 @@ func setDefault(v *int, d int) {
 	}
 }
 
-// sizes lists the fields that only some topologies use.
+// sizes lists the fields that only some topologies use: one table for what is missing, out of place and said twice.
 func (s *Spec) sizes() []size {
 	clos := []Topology{TopologyLeafSpine, TopologyRailOptimised, TopologyDualPlane}
 	tree := []Topology{TopologyFatTree}
@@ -126,9 +128,9 @@ func (s *Spec) sizes() []size {
 
 type size struct {
 	name   string
-	value  int
-	of     []Topology
-	needed bool
+	value  int        // 0: not given
+	of     []Topology // that use it
+	needed bool       // by them, and without a default
 }
 
 func (z size) appliesTo(t Topology) bool {
@@ -140,6 +142,7 @@ func (z size) appliesTo(t Topology) bool {
 	return false
 }
 
+// tell reports a problem of the field at path.
 type tell func(path, format string, args ...any)
 
 // checkFields reports fields that are missing, out of place or at odds with each other.
@@ -195,12 +198,15 @@ func (s *Spec) checkSize(tell tell) {
 	}
 }
 
+// count is how many hosts and ports build would make, in numbers wide enough for the largest sizes a Spec allows:
+// 2 planes x 64 rails x 16384 leaves x 4096 spines x 64 links are 2^39.
 func (s twoTier) count() (hosts, ports int64) {
 	leaves := int64(s.planes) * int64(s.groups) * int64(s.rails)
 	hosts = int64(s.groups) * int64(s.hostsPerGroup)
 	return hosts, 2 * (hosts*int64(s.gpus)*int64(s.planes) + leaves*int64(s.spines)*int64(s.bundle))
 }
 
+// count is how many hosts and ports Build would make.
 func (s FatTree) count() (hosts, ports int64) {
 	pods := int64(s.Pods)
 	hosts = pods * int64(s.LeavesPerPod) * int64(s.HostsPerLeaf)
@@ -228,6 +234,7 @@ func (s *Spec) clos() twoTier {
 	return t
 }
 
+// tree is the fat-tree that s describes.
 func (s *Spec) tree() FatTree {
 	t := FatTree{
 		Pods: s.Pods, LeavesPerPod: s.LeavesPerPod, SpinesPerPod: s.SpinesPerPod, CoresPerSpine: s.CoresPerSpine,

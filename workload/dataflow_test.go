@@ -297,6 +297,37 @@ func TestRingOrder(t *testing.T) {
 	}
 }
 
+// A collective uses every NIC of a host in every plane, and does not spread little data over many channels.
+func TestDefaultChannels(t *testing.T) {
+	w := fabric.Wire{Rate: 200 * units.Gbps, Delay: units.Microsecond}
+	two := fabric.DualPlane{Rails: 1, LeavesPerRail: 1, HostsPerLeaf: 3, Spines: 1, Bundle: 1, GPUsPerHost: 4, Access: w, Trunk: w}.Build()
+	for _, c := range []struct {
+		f    *fabric.Fabric
+		call Call
+		want int
+	}{
+		{cluster(3, 4), Call{Collective: AllReduce, Size: units.GiB}, 4},
+		{two, Call{Collective: AllReduce, Size: units.GiB}, 8},
+		{two, Call{Collective: AllToAll, Size: units.GiB}, 2},
+		{two, Call{Collective: AllReduce, Size: 100 * units.KiB}, 3},
+		{two, Call{Collective: AllReduce, Size: 8}, 1},
+		{two, Call{Collective: AllReduce, Size: 1, Channels: 20}, 1},
+	} {
+		c.call.Ranks = ranksOf(c.f)
+		b := &Builder{}
+		b.Call(c.f, c.call, nil)
+		channels := map[uint16]bool{}
+		for _, o := range b.Plan().Ops {
+			if o.Kind == Send {
+				channels[o.Channel] = true
+			}
+		}
+		if len(channels) != c.want {
+			t.Errorf("%v of %v: %d channels, want %d", c.call.Collective, c.call.Size, len(channels), c.want)
+		}
+	}
+}
+
 // Each tree spans all hosts with at most two children, and no host but one is inner in both.
 func TestDoubleTree(t *testing.T) {
 	for n := 1; n <= 70; n++ {

@@ -149,6 +149,12 @@ func (b *Builder) Add(op Op, after ...OpID) OpID {
 	return id
 }
 
+// grow makes room for about ops more operations: appending to a plan of millions would copy it many times over.
+func (b *Builder) grow(ops int64) {
+	b.plan.Ops = slices.Grow(b.plan.Ops, int(ops))
+	b.edges = slices.Grow(b.edges, 2*int(ops)) // a forwarded message waits for its receipt, and is waited for at the end
+}
+
 // After makes op wait for dep as well. It panics unless dep was added before op.
 func (b *Builder) After(op, dep OpID) {
 	if dep >= op {

@@ -118,6 +118,7 @@ func (j *CollectiveJob) plan(b *Builder, f *fabric.Fabric, priority uint8, budge
 		tell(at, "%d calls of %d operations each are too many; at most %d can be run: lower repeat, chunks, channels or ranks", calls, each, budget)
 	}
 	return func() {
+		b.grow(int64(calls) * call.ops(f))
 		var after [][]OpID
 		for i := range calls {
 			call.Warmup = i < j.Warmup

@@ -223,3 +223,33 @@ func FuzzPlan(f *testing.F) {
 		}
 	})
 }
+
+func BenchmarkPlan(b *testing.B) {
+	for _, c := range []struct {
+		name        string
+		hosts, gpus int
+		src         string
+	}{
+		{"ring1024", 128, 8, "job: {collective: {kind: all_reduce, size: 256MiB, channels: 1}}\n"},
+		{"alltoall256", 32, 8, "job: {collective: {kind: alltoall, size: 64MiB}}\n"},
+		{"step64", 8, 8, "job: {step: {tp: 8, pp: 2, layers: 32, group: 4, microbatches: 8, sizes: {tp: 64MiB, pp: 16MiB, dp: 200MiB}, compute: {forward: 1ms}}}\n"},
+	} {
+		f := cluster(c.hosts, c.gpus)
+		doc, _ := spec.Parse("w.yaml", []byte(c.src))
+		var s Spec
+		if p := doc.Decode(&s); len(p) > 0 {
+			b.Fatal(p)
+		}
+		b.Run(c.name, func(b *testing.B) {
+			b.ReportAllocs()
+			for b.Loop() {
+				var problems spec.Problems
+				p := s.Plan(f, 1, doc.Reporter(&problems, ""))
+				if p == nil {
+					b.Fatal(problems)
+				}
+				b.ReportMetric(float64(len(p.Ops)), "ops")
+			}
+		})
+	}
+}

@@ -23,6 +23,7 @@ type StepJob struct {
 	Steps            int   `yaml:"steps" min:"1" max:"1000" doc:"steps (default 1)"`
 	Warmup           int   `yaml:"warmup" min:"0" max:"1000" doc:"of these, steps at the start that are not measured (default 0)"`
 	Ranks            Ranks `yaml:"ranks" min:"1" doc:"GPUs of the job, in rank order (default: all, or the first tp x dp x pp)"`
+	SpreadExperts    bool  `yaml:"spread_experts" doc:"the ranks of an expert group lie dp/ep apart, so that every group spans the hosts, instead of next to each other"`
 	SequenceParallel bool  `yaml:"sequence_parallel" doc:"all_gather before and reduce_scatter after a layer instead of one all_reduce"`
 	NoOverlap        bool  `yaml:"no_overlap" doc:"begin the gradient all_reduce only when the backward pass is over"`
 	InFlight         int   `yaml:"in_flight" min:"1" doc:"peers that a rank exchanges expert tokens with at once (default: all)"`

@@ -202,15 +202,48 @@ func TestOverlapHides(t *testing.T) {
 	}
 }
 
+// A communicator carries out one call after the other: what a rank reduces next waits for what it reduced before.
+func TestGradientsInOrder(t *testing.T) {
+	p := plan(t, cluster(3, 1), "job: {step: {layers: 3, sizes: {dp: 10MB}, compute: {forward: 1ms}}}\n")
+	var before []bool
+	for span, s := range p.Spans {
+		if s.Name != "dp all_reduce" {
+			continue
+		}
+		first := noOp
+		for i, o := range p.Ops {
+			if o.Span != SpanID(span) {
+				continue
+			}
+			if before != nil && !before[i] {
+				t.Fatalf("%+v does not wait for the reduction before", o)
+			}
+			if first == noOp {
+				first = OpID(i)
+			}
+		}
+		before = reach(p, first)
+	}
+	if before == nil {
+		t.Fatal("no gradients are reduced")
+	}
+}
+
 // A straggler holds everybody up by what it takes longer, and jitter is drawn by the seed alone.
 func TestStragglerAndJitter(t *testing.T) {
 	f := cluster(4, 1)
-	src := "job: {step: {layers: 4, steps: 1, sizes: {dp: 4B}, compute: {forward: 1ms, EXTRA}}}\n"
+	src := "job: {step: {layers: 4, steps: 2, sizes: {dp: 4B}, compute: {forward: 1ms, optimizer: 2ms, EXTRA}}}\n"
 	p := plan(t, f, replace(src, "EXTRA", "slow: [{ranks: [2], factor: 1.5}]"))
 	start, end := walk(t, p, units.Tbps)
-	s := p.Measure(start, end).Steps[0]
-	if s.Busiest != 2 || s.Compute != 18*units.Millisecond || s.Time() < 18*units.Millisecond {
-		t.Errorf("%+v", s)
+	m := p.Measure(start, end)
+	for i, s := range m.Steps { // 4 layers of 1 + 2 ms and 2 ms, half as much again
+		if s.Busiest != 2 || s.Compute != 21*units.Millisecond || s.Exposed() < 0 || s.Exposed() > units.Microsecond {
+			t.Errorf("step %d: %+v exposes %v", i, s, s.Exposed())
+		}
+	}
+	// The others begin the second step while the straggler is still in the first; the steps do not overlap for that.
+	if m.Steps[1].Start != m.Steps[0].End {
+		t.Errorf("the first step ends at %v, the second begins at %v", m.Steps[0].End, m.Steps[1].Start)
 	}
 	jitter := replace(src, "EXTRA", "jitter: 10%")
 	a, b := plan(t, f, jitter), plan(t, f, jitter)
@@ -221,7 +254,7 @@ func TestStragglerAndJitter(t *testing.T) {
 	for _, o := range a.Ops {
 		if o.Kind == Compute && o.Time > 0 {
 			base := units.Millisecond
-			if a.Spans[o.Span].Name == "backward" {
+			if a.Spans[o.Span].Name != "forward" { // backward and optimizer
 				base *= 2
 			}
 			if o.Time < base*9/10-1 || o.Time > base*11/10 {

@@ -92,12 +92,19 @@ func (w *stepWriter) dataGroups(p int) [][]int {
 	return out
 }
 
-// expertGroups lists the ranks of every expert-parallel group of stage p: EP consecutive ranks of a data-parallel group.
+// expertGroups lists the ranks of every expert-parallel group of stage p: EP ranks of a data-parallel group, next to each other or as far apart as can be.
 func (w *stepWriter) expertGroups(p int) [][]int {
 	var out [][]int
 	for _, data := range w.dataGroups(p) {
-		for i := 0; i < len(data); i += w.EP {
+		for i := 0; i < len(data) && !w.SpreadExperts; i += w.EP {
 			out = append(out, data[i:i+w.EP])
+		}
+		for i, apart := 0, len(data)/w.EP; i < apart && w.SpreadExperts; i++ {
+			group := make([]int, w.EP)
+			for e := range group {
+				group[e] = data[i+e*apart]
+			}
+			out = append(out, group)
 		}
 	}
 	return out

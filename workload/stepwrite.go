@@ -46,6 +46,7 @@ func (w *stepWriter) write() {
 		w.dice[i] = stream(w.seed, fmt.Sprintf("compute of rank %d", i))
 		w.last[i] = noOp
 	}
+	w.b.grow(int64(w.Steps) * w.count())
 	for w.step = range w.Steps {
 		w.one()
 	}

@@ -37,6 +37,8 @@ type reader struct {
 	fields   map[reflect.Type][]field
 }
 
+// report adds a problem at node n. Beyond MaxProblems it only counts: one slip near the top of a generated file can
+// make every line wrong.
 func (r *reader) report(n *yaml.Node, format string, args ...any) {
 	if len(r.problems) == MaxProblems {
 		r.more++
@@ -94,6 +96,7 @@ func (r *reader) value(n *yaml.Node, v reflect.Value, name string, keep rule, de
 	}
 }
 
+// structure reads a map into a struct. A field that is wrong keeps its value, and the others are still read.
 func (r *reader) structure(n *yaml.Node, v reflect.Value, name string, depth int) {
 	t := v.Type()
 	fields, ok := r.fields[t]
@@ -143,6 +146,7 @@ func (r *reader) key(key *yaml.Node, seen map[string]*yaml.Node) bool {
 	return true
 }
 
+// mapping reads a map whose names the user chooses. An empty value is an empty map.
 func (r *reader) mapping(n *yaml.Node, v reflect.Value, name string, keep rule, depth int) {
 	t := v.Type()
 	if isNull(n) {
@@ -175,6 +179,7 @@ func (r *reader) mapping(n *yaml.Node, v reflect.Value, name string, keep rule, 
 	v.Set(out)
 }
 
+// list reads a list; an empty value is an empty list, as when all items are commented out.
 func (r *reader) list(n *yaml.Node, v reflect.Value, name string, keep rule, depth int) {
 	t := v.Type()
 	if isNull(n) && t.Kind() == reflect.Slice {

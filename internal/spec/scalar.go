@@ -36,6 +36,8 @@ func (r *reader) text(n *yaml.Node, v reflect.Value, name string, keep rule) {
 	v.Set(fresh.Elem())
 }
 
+// scalar reads text, truth values and numbers. YAML has decided by its own rules what a plain scalar is; a number where
+// text is wanted is refused, since 1.10 would quietly become 1.1 in other readers.
 func (r *reader) scalar(n *yaml.Node, v reflect.Value, name string, keep rule) {
 	if n.Kind != yaml.ScalarNode || isNull(n) {
 		r.report(n, "%s is %s; write %s", name, describe(n), wanted(v.Type(), keep))
@@ -148,6 +150,7 @@ func (r *reader) length(n *yaml.Node, items int, name string, keep rule) {
 	}
 }
 
+// asNumber is v for comparing with bounds; exact up to 2^53, past which no bound of ours lies.
 func asNumber(v reflect.Value) (float64, bool) {
 	switch {
 	case v.CanInt():
@@ -181,6 +184,7 @@ func plain(tag string) float64 {
 	return x
 }
 
+// article says what values of t are.
 func article(t reflect.Type) string {
 	switch t.Kind() {
 	case reflect.String:

@@ -35,6 +35,8 @@ func Schema(v any) ([]byte, error) {
 	return append(out, '\n'), nil
 }
 
+// schemaOf mirrors reader.value, case for case. within are the types around t: a schema is written out in full, so a
+// type inside itself would have no end.
 func schemaOf(t reflect.Type, keep rule, within []reflect.Type) (*jsonschema.Schema, error) {
 	for t.Kind() == reflect.Pointer {
 		t = t.Elem()
