@@ -57,9 +57,10 @@ func checkOFI(v *View) Verdict {
 			},
 			Settle: "fi_pingpong -p efa between the two instances, and the rules of their security group",
 		}
-		f.Evidence = append(v.securityRows(), f.Evidence...)
-		if len(f.Evidence) > len(address) && f.Evidence[0].Role == "cause" {
+		if rows := v.securityRows(); len(rows) > 0 {
+			f.Evidence = append(rows, f.Evidence...)
 			f.Confidence = proven
+			f.Title += ": the security group has no rule that names a group " + map[bool]string{true: "in either direction", false: "in one direction"}[len(rows) == 2]
 		}
 		return found(f)
 	}
@@ -89,5 +90,35 @@ func checkOFI(v *View) Verdict {
 	return found(f)
 }
 
-// securityRows tells what the security group's rules allow, where they were read.
-func (v *View) securityRows() []Evidence { return nil }
+// securityRows tells what the security group's rules allow, where they were read: a direction without a rule that
+// names a group is what keeps EFA out.
+func (v *View) securityRows() []Evidence {
+	var rows []Evidence
+	for _, egress := range []bool{true, false} {
+		direction := "inbound"
+		if egress {
+			direction = "outbound"
+		}
+		var byCIDR *evidence.CloudRule
+		self := false
+		for i, r := range v.Inv.Security {
+			if r.Egress != egress {
+				continue
+			}
+			if r.Group != "" {
+				self = true
+			} else if byCIDR == nil {
+				byCIDR = &v.Inv.Security[i]
+			}
+		}
+		if len(v.Inv.Security) == 0 || self {
+			continue
+		}
+		row := Evidence{Layer: "host", What: direction + " rules of the security group", Seen: "none that names a group", Expected: "one that names the group itself", Role: "cause", From: v.Inv.Security[0].From.String()}
+		if byCIDR != nil {
+			row.Seen, row.From = "only "+byCIDR.CIDR, byCIDR.From.String()
+		}
+		rows = append(rows, row)
+	}
+	return rows
+}

@@ -63,6 +63,14 @@ func (v *View) roce() answer {
 			}
 		}
 	}
+	for _, t := range v.Inv.Perftests {
+		switch layer, _ := t.LinkLayer.Get(); layer {
+		case "Ethernet":
+			return yes
+		case "IB", "InfiniBand":
+			ib = true
+		}
+	}
 	if ib {
 		return no
 	}

@@ -22,6 +22,9 @@ var causeGIDv1 = Cause{
 }
 
 func checkGIDv1(v *View) Verdict {
+	if f := perftestGIDZero(v); len(f) > 0 {
+		return found(f...)
+	}
 	if verdict, stop := v.roceOnly(); stop {
 		return verdict
 	}

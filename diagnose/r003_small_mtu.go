@@ -27,7 +27,7 @@ func checkSmallMTU(v *View) Verdict {
 	}
 	var small []mtuSeen
 	known, limit := false, 4096
-	for _, m := range v.mtus(true) {
+	for _, m := range append(v.mtus(true), v.perftestMTUs()...) {
 		known = true
 		if m.mtu < 2048 {
 			small = append(small, m)

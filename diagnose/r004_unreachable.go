@@ -23,6 +23,9 @@ var causeUnreachable = Cause{
 }
 
 func checkUnreachable(v *View) Verdict {
+	if t, ok := v.failedPerftest(); ok {
+		return found(perftestUnreachable(t))
+	}
 	if s, silent := v.silent(); silent {
 		return s
 	}
@@ -69,6 +72,22 @@ func checkUnreachable(v *View) Verdict {
 	}
 	f.Not = append(f.Not, notLinkDown(v)...)
 	return found(f)
+}
+
+func perftestUnreachable(t evidence.Perftest) Finding {
+	where := object(t.Host, t.Device)
+	return Finding{
+		Title:    fmt.Sprintf("the bandwidth test on %s got no answer over RDMA", where),
+		Severity: Critical, Confidence: possible, Where: []string{where},
+		Because:  "the two sides exchanged their addresses over TCP, but no RDMA packet was acknowledged: the address, the route, the MTU, or a filter of UDP 4791 keeps them from arriving",
+		Evidence: []Evidence{{Layer: "RDMA", What: "result of the test", Seen: "status 12 (transport retries exceeded)", Role: "effect", From: t.Status.From.String()}},
+		WrongIf:  "the other side was not started with the same options",
+		Fix: Fix{
+			Text:     "test in this order: with rdma_cm, with the index of the routed RoCE v2 GID on both sides, the route from that address, the MTU, UDP 4791 in filters",
+			Commands: []string{"ib_write_bw -d DEVICE -R [PEER]", "show_gids; ib_write_bw -d DEVICE -x INDEX [PEER]", "ping -M do -s 4172 -I ADDRESS PEER", "iptables -L -n | grep 4791"},
+		},
+		Settle: "ib_write_bw -R between the same two hosts",
+	}
 }
 
 // rightAfterStart tells whether the first error came before any data had passed. Rows of a benchmark and
