@@ -35,18 +35,17 @@ type row struct {
 	from string
 }
 
-// evidence writes the chain from cause to effect, one row an observation. Where a time is known the last column
-// shows it, the first one from the start and the others relative to it; where none is, the file and line. What
-// is too wide for the page is wrapped inside its column, and where even that does not fit each observation is
-// written out as lines.
+// evidence writes the chain from cause to effect, one row an observation. Where times are known the last column has
+// them, the first from the start and the others relative to it; where none is, it has the file and line. Where an
+// observation was read stands below its row when the column has no room for it; for a simulated run, in which every
+// series is the run's own, only when asked for. What is too wide for the page is wrapped inside its column, and where
+// even that does not fit each observation is written out as lines.
 func (t writer) evidence(list []diagnose.Evidence) {
 	rows := t.rows(list)
 	widths, ok := t.fit(rows)
-	if !ok { // a long path is what does not fit most often; it goes below its row
+	if _, timed := onset(list); !ok && !timed { // a long path is what does not fit most often
 		for i := range rows {
-			if list[i].At == nil && rows[i].cell[colAt] != "" {
-				rows[i].from, rows[i].cell[colAt] = rows[i].cell[colAt], ""
-			}
+			rows[i].from, rows[i].cell[colAt] = rows[i].cell[colAt], ""
 		}
 		widths, ok = t.fit(rows)
 	}
@@ -66,17 +65,19 @@ func (t writer) rows(list []diagnose.Evidence) []row {
 	first := true
 	rows := make([]row, len(list))
 	for i, e := range list {
-		from := t.o.clean(e.From)
-		r := row{cell: [columns]string{t.o.clean(e.Layer), t.o.clean(e.What), t.o.clean(e.Seen), t.o.clean(e.Expected), from, t.o.clean(e.Role)}}
-		if timed && e.At != nil {
+		r := row{cell: [columns]string{t.o.clean(e.Layer), t.o.clean(e.What), t.o.clean(e.Seen), t.o.clean(e.Expected), "", t.o.clean(e.Role)}}
+		switch {
+		case !timed && !t.simulated:
+			r.cell[colAt] = t.o.clean(e.From)
+		case !t.simulated || t.o.Verbose:
+			r.from = t.o.clean(e.From)
+		}
+		if e.At != nil {
 			r.cell[colAt] = duration(units.Duration(e.At.PS()))
 			if !first {
 				r.cell[colAt] = after(e.At.Sub(origin), origin)
 			}
 			first = false
-			if t.o.Verbose {
-				r.from = from
-			}
 		}
 		rows[i] = r
 	}
@@ -87,7 +88,7 @@ func (t writer) rows(list []diagnose.Evidence) []row {
 // two decimals: "10.2 ms", then "+0.1 ms".
 func after(d units.Duration, origin units.Instant) string {
 	s := scaleOf(units.Duration(origin.PS()))
-	if d == 0 || (d < s.unit/100 && -d < s.unit/100) || d >= 1000*s.unit {
+	if near := d < s.unit/100 && -d < s.unit/100; near && d != 0 || d >= 1000*s.unit {
 		return signed(d)
 	}
 	return gain(d, s) + " " + s.name

@@ -81,8 +81,8 @@ func between(seen, expected, d units.Duration) (a, b string, s scale) {
 	s = scaleOf(max(seen, expected))
 	n := 0
 	if d != 0 {
-		// Two digits of the difference.
-		n = 1 - int(math.Floor(math.Log10(math.Abs(float64(d)/float64(s.unit)))))
+		// Three digits of the difference, as many as it is printed with.
+		n = 2 - int(math.Floor(math.Log10(math.Abs(float64(d)/float64(s.unit)))))
 	}
 	largest := float64(max(seen, expected)) / float64(s.unit)
 	if largest > 0 { // and three digits of the larger value, at most nine decimals

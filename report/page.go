@@ -14,7 +14,7 @@ func Page(w io.Writer, markdown string, o TextOptions) error {
 	if o.Width == 0 {
 		o.Width = DefaultWidth
 	}
-	t := writer{bufio.NewWriter(w), o}
+	t := writer{Writer: bufio.NewWriter(w), o: o}
 	var text []string // the paragraph being gathered
 	indent := 0
 	flush := func() {

@@ -229,6 +229,7 @@ func TestFigures(t *testing.T) {
 	}{
 		{412 * units.Millisecond, 315 * units.Millisecond, "412", "315"},
 		{412340 * units.Microsecond, 412300 * units.Microsecond, "412.34", "412.3"},
+		{14010 * units.Microsecond, 7290 * units.Microsecond, "14.01", "7.29"},
 		{5 * units.Microsecond, 5 * units.Microsecond, "5", "5"},
 	} {
 		if a, b, _ := between(c.seen, c.expected, c.seen-c.expected); a != c.a || b != c.b {

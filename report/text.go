@@ -28,7 +28,8 @@ const (
 // writer collects the page. An error of the writer below shows at the end, by Flush.
 type writer struct {
 	*bufio.Writer
-	o TextOptions
+	o         TextOptions
+	simulated bool // the report is of a simulated run
 }
 
 // Text writes the report for people: the findings, what the simulated job felt, what was checked.
@@ -37,7 +38,7 @@ func Text(w io.Writer, r *Report, o TextOptions) error {
 		o.Width = DefaultWidth
 	}
 	o.Width = max(o.Width, MinWidth)
-	t := writer{bufio.NewWriter(w), o}
+	t := writer{bufio.NewWriter(w), o, r.Run != nil}
 	for i, f := range r.Findings {
 		if i == shownFindings && !o.Quiet && !o.Verbose {
 			t.more(r.Findings[i:])
