@@ -9,7 +9,9 @@ import (
 	"path"
 	"strings"
 
+	"github.com/shunt-network/shunt/collect/environ"
 	"github.com/shunt-network/shunt/collect/fragment"
+	"github.com/shunt-network/shunt/collect/joblog"
 	"github.com/shunt-network/shunt/collect/lines"
 	"github.com/shunt-network/shunt/collect/nccl"
 	"github.com/shunt-network/shunt/collect/sysfs"
@@ -22,6 +24,7 @@ type session struct {
 	inv       *evidence.Inventory
 	events    *fragment.Events
 	nccl      *nccl.Log
+	job       *joblog.Log
 	tree      *sysfs.Tree
 	fragments []*fragment.Fragment // those with samples
 	trees     map[string]bool      // copied /sys trees that are listed already
@@ -33,7 +36,7 @@ func newSession(opt Options) *session {
 	inv := &evidence.Inventory{}
 	events := fragment.NewEvents()
 	return &session{
-		opt: opt.filled(), inv: inv, events: events, nccl: nccl.NewLog(inv, events), tree: sysfs.NewTree(), trees: map[string]bool{},
+		opt: opt.filled(), inv: inv, events: events, nccl: nccl.NewLog(inv, events), job: joblog.New(inv, events), tree: sysfs.NewTree(), trees: map[string]bool{},
 	}
 }
 
@@ -93,6 +96,9 @@ func (s *session) unzip(in input, r io.Reader) {
 	in.name = strings.TrimSuffix(in.name, ".gz")
 	s.stream(in, z)
 }
+
+// environment opens a reader of settings.
+func (s *session) environment(f *fragment.Fragment) parser { return environ.New(f) }
 
 // keep holds on to a fragment that has samples.
 func (s *session) keep(f *fragment.Fragment) {
@@ -156,6 +162,10 @@ func (s *session) pile(f *fragment.Fragment, r io.Reader) {
 		}
 		if s.nccl.Line(f, line, lr.N) {
 			note(NCCLLog)
+			continue
+		}
+		if program := s.job.Line(f, line, lr.N); program != joblog.None {
+			note(Format(program))
 			continue
 		}
 		line = lines.Unwrap(line)

@@ -3,12 +3,25 @@ package collect
 import (
 	"bytes"
 
+	"github.com/shunt-network/shunt/collect/cloud"
+	"github.com/shunt-network/shunt/collect/environ"
 	"github.com/shunt-network/shunt/collect/ethtool"
 	"github.com/shunt-network/shunt/collect/fragment"
 	"github.com/shunt-network/shunt/collect/ibtools"
+	"github.com/shunt-network/shunt/collect/iproute"
+	"github.com/shunt-network/shunt/collect/iptables"
+	"github.com/shunt-network/shunt/collect/joblog"
+	"github.com/shunt-network/shunt/collect/kmsg"
+	"github.com/shunt-network/shunt/collect/limits"
 	"github.com/shunt-network/shunt/collect/lines"
+	"github.com/shunt-network/shunt/collect/lspci"
+	"github.com/shunt-network/shunt/collect/mlxconfig"
 	"github.com/shunt-network/shunt/collect/nccl"
+	"github.com/shunt-network/shunt/collect/nccltests"
+	"github.com/shunt-network/shunt/collect/perftest"
+	"github.com/shunt-network/shunt/collect/sonic"
 	"github.com/shunt-network/shunt/collect/sysfs"
+	"github.com/shunt-network/shunt/collect/topology"
 	"github.com/shunt-network/shunt/evidence"
 )
 
@@ -27,6 +40,27 @@ const (
 	IBStatus          Format = "ibstatus"
 	IBDev2Netdev      Format = "ibdev2netdev"
 	Sysfs             Format = "sysfs infiniband"
+	NCCLTests         Format = "nccl-tests"
+	Perftest          Format = "perftest"
+	Topology          Format = "nccl topology"
+	Environment       Format = "environment or command line"
+	IPAddr            Format = "ip addr"
+	IPRoute           Format = "ip route"
+	IPRule            Format = "ip rule"
+	LSPCI             Format = "lspci -vvv"
+	Memlock           Format = "ulimit"
+	DF                Format = "df"
+	Sysctl            Format = "sysctl"
+	IPTables          Format = "iptables"
+	KernelLog         Format = "kernel log"
+	MLXConfig         Format = "mlxconfig"
+	SecurityGroups    Format = "security groups"
+	PFCWatchdog       Format = "show pfcwd stats"
+	FECStatus         Format = "show interfaces fec status"
+	PyTorchLog        Format = Format(joblog.PyTorch)
+	UCXLog            Format = Format(joblog.UCX)
+	OpenMPILog        Format = Format(joblog.OpenMPI)
+	SHARPLog          Format = Format(joblog.SHARP)
 )
 
 // parser reads the lines of one output; false means that the line is not of it.
@@ -41,8 +75,10 @@ type kind struct {
 	open   func(s *session, f *fragment.Fragment) parser
 }
 
-// kinds are tried in this order for every line that is not part of a log.
+// kinds are tried in this order for every line that is not part of a log. Driver statistics come last: their
+// lines have the least about them that tells them from others.
 var kinds = []kind{
+	{NCCLTests, nccltests.Starts, func(_ *session, f *fragment.Fragment) parser { return nccltests.New(f) }},
 	{ShowGIDs, ibtools.StartsShowGIDs, func(_ *session, f *fragment.Fragment) parser { return ibtools.NewShowGIDs(f) }},
 	{IBVDevInfo, ibtools.StartsDevInfo, func(_ *session, f *fragment.Fragment) parser { return ibtools.NewDevInfo(f) }},
 	{IBStat, ibtools.StartsIBStat, func(_ *session, f *fragment.Fragment) parser { return ibtools.NewIBStat(f) }},
@@ -50,6 +86,22 @@ var kinds = []kind{
 	{IBDev2Netdev, ibtools.StartsIBDev2Netdev, func(_ *session, f *fragment.Fragment) parser { return ibtools.NewIBDev2Netdev(f) }},
 	{EthtoolPause, ethtool.StartsPause, func(_ *session, f *fragment.Fragment) parser { return ethtool.NewPause(f) }},
 	{Sysfs, sysfs.StartsPaste, func(s *session, f *fragment.Fragment) parser { return sysfs.NewPaste(f, s.tree) }},
+	{Perftest, perftest.Starts, func(_ *session, f *fragment.Fragment) parser { return perftest.New(f) }},
+	{Topology, topology.Starts, func(_ *session, f *fragment.Fragment) parser { return topology.New(f) }},
+	{Environment, environ.Starts, func(s *session, f *fragment.Fragment) parser { return s.environment(f) }},
+	{IPAddr, iproute.StartsAddr, func(_ *session, f *fragment.Fragment) parser { return iproute.NewAddr(f) }},
+	{IPRoute, iproute.StartsRoute, func(_ *session, f *fragment.Fragment) parser { return iproute.NewRoute(f) }},
+	{IPRule, iproute.StartsRule, func(_ *session, f *fragment.Fragment) parser { return iproute.NewRule(f) }},
+	{LSPCI, lspci.Starts, func(_ *session, f *fragment.Fragment) parser { return lspci.New(f) }},
+	{Memlock, limits.StartsMemlock, func(_ *session, f *fragment.Fragment) parser { return limits.NewMemlock(f) }},
+	{DF, limits.StartsDF, func(_ *session, f *fragment.Fragment) parser { return limits.NewDF(f) }},
+	{Sysctl, limits.StartsSysctl, func(_ *session, f *fragment.Fragment) parser { return limits.NewSysctl(f) }},
+	{IPTables, iptables.Starts, func(_ *session, f *fragment.Fragment) parser { return iptables.New(f) }},
+	{KernelLog, kmsg.Starts, func(_ *session, f *fragment.Fragment) parser { return kmsg.New(f) }},
+	{MLXConfig, mlxconfig.Starts, func(_ *session, f *fragment.Fragment) parser { return mlxconfig.New(f) }},
+	{SecurityGroups, cloud.Starts, func(_ *session, f *fragment.Fragment) parser { return cloud.New(f) }},
+	{PFCWatchdog, sonic.StartsWatchdog, func(_ *session, f *fragment.Fragment) parser { return sonic.NewWatchdog(f) }},
+	{FECStatus, sonic.StartsFEC, func(_ *session, f *fragment.Fragment) parser { return sonic.NewFEC(f) }},
 	{EthtoolStatistics, ethtool.StartsStatistics, func(_ *session, f *fragment.Fragment) parser { return ethtool.NewStatistics(f) }},
 }
 
@@ -62,12 +114,16 @@ func Sniff(name string, head []byte) Format {
 	if notText(head) != "" {
 		return Unknown
 	}
-	log := nccl.NewLog(&evidence.Inventory{}, fragment.NewEvents())
-	f := fragment.New(&evidence.Inventory{}, name)
+	scratch, events := &evidence.Inventory{}, fragment.NewEvents()
+	log, job := nccl.NewLog(scratch, events), joblog.New(scratch, events)
+	f := fragment.New(scratch, name)
 	r := lines.NewReader(bytes.NewReader(head))
 	for line, ok := r.Next(); ok; line, ok = r.Next() {
 		if log.Line(f, line, r.N) {
 			return NCCLLog
+		}
+		if program := job.Line(f, line, r.N); program != joblog.None {
+			return Format(program)
 		}
 		if k := detect(lines.Unwrap(line)); k >= 0 {
 			return kinds[k].format

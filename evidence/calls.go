@@ -31,3 +31,40 @@ type Step struct {
 	Exposed units.Duration // communication that computing did not hide: Time - Compute
 	From    Source
 }
+
+// Table is one run of nccl-tests: what its head and its foot say of all rows.
+type Table struct {
+	Index    int    // Call.Table of its rows
+	Test     string // "all_reduce_perf", "" where not told
+	Ranks    int    // 0 where not told
+	AvgBusBW Value[float64]
+	// OutOfBounds is how many values were wrong, as the foot counts them.
+	OutOfBounds Value[int64]
+	From        Source
+}
+
+// Perftest is one run of perftest (ib_write_bw and its kin).
+type Perftest struct {
+	Test       string // "RDMA_Write BW Test", "" where not told
+	Host       string
+	Device     string
+	QPs        Value[int]
+	MTU        Value[int] // bytes
+	GIDIndex   Value[int]
+	LinkLayer  Value[string]
+	RDMACM     Value[bool] // connected through rdma_cm, which finds the GID by the route
+	Connection Value[string]
+	Rows       []PerftestRow
+	Status     Value[int] // work completion status it failed with
+	Syndrome   int
+	Conflict   Source // "Conflicting CPU frequency values", which is harmless for bandwidth; zero where not printed
+	From       Source
+}
+
+// PerftestRow is one message size of a bandwidth test.
+type PerftestRow struct {
+	Bytes         units.Bytes
+	Iterations    int64
+	Peak, Average units.Rate
+	From          Source
+}

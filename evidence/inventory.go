@@ -21,6 +21,60 @@ type Inventory struct {
 	Files      []File // every input, and what it was taken for
 	Simulated  bool   // the inventory describes a simulated run
 	Unreadable []Unreadable
+	Tables     []Table     // runs of nccl-tests
+	Perftests  []Perftest  // runs of perftest
+	Topology   []TopoNIC   // NICs of an NCCL topology file
+	Security   []CloudRule // rules of a cloud's security groups
+}
+
+// TopoNIC is a <net> of an NCCL topology file (NCCL_TOPO_DUMP_FILE).
+type TopoNIC struct {
+	Host  string // "" where the file's name does not tell
+	Name  string // "mlx5_0"
+	Index int    // NCCL's number of the device
+	GUID  string
+	Port  int
+	Speed Value[units.Rate]
+	GDR   Value[bool]
+	PCI   string // address of the device above it
+	Link  Value[PCILink]
+	From  Source
+}
+
+// PCILink is the speed and width of a PCIe link.
+type PCILink struct {
+	Speed float64 // GT/s
+	Width int     // lanes
+}
+
+// PCIDevice is what lspci -vvv tells of a network device.
+type PCIDevice struct {
+	Address    string
+	Name       string
+	Capable    Value[PCILink]
+	Running    Value[PCILink]
+	MaxPayload Value[int] // bytes
+	MaxRead    Value[int] // bytes
+	From       Source
+}
+
+// CloudRule is one rule of a security group.
+type CloudRule struct {
+	Egress   bool
+	Protocol string // "-1" is all
+	CIDR     string
+	Group    string // the group the rule refers to; "" for a CIDR rule
+	From     Source
+}
+
+// Route is one line of ip route.
+type Route struct {
+	Prefix netip.Prefix
+	Via    netip.Addr
+	Dev    string
+	Source netip.Addr
+	Table  string // "" for main
+	From   Source
 }
 
 // File is an input and the format it was recognised as.
@@ -49,6 +103,8 @@ type Host struct {
 	RulesAt Source        // where the rules were listed; zero when they were not
 	Kernel  []KernelEvent // lines of the kernel log that matter here
 	Filters []Source      // packet-filter rules that reject or drop
+	Routes  []Route
+	PCI     []PCIDevice // network devices, from lspci -vvv
 }
 
 // NIC is one port of an RDMA device.
@@ -96,6 +152,8 @@ type Netdev struct {
 	At        Source
 	Global    Value[PauseSetting] // 802.3x pause, from ethtool -a
 	Device    string              // RDMA device above it, where known
+	State     Value[string]       // "UP", "DOWN"
+	Speed     Value[units.Rate]
 }
 
 // PauseSetting is what ethtool -a tells.
@@ -131,6 +189,8 @@ type SwitchPort struct {
 	Uplink  bool   // one of the equal-cost ports away from the hosts
 	Nominal Value[units.Rate]
 	Rate    Value[units.Rate]
+	FEC     Value[string] // in operation; missing while the link is down
+	FECSet  Value[string] // as configured
 }
 
 // Object is the name series of the port go by.
@@ -176,6 +236,29 @@ func (inv *Inventory) Host(name string) *Host {
 	h := &Host{Name: name, Sysctl: map[string]Value[string]{}}
 	inv.Hosts = append(inv.Hosts, h)
 	return h
+}
+
+// Switch returns the switch of that name, made if it is not there yet.
+func (inv *Inventory) Switch(name string) *Switch {
+	for _, s := range inv.Switches {
+		if s.Name == name {
+			return s
+		}
+	}
+	s := &Switch{Name: name}
+	inv.Switches = append(inv.Switches, s)
+	return s
+}
+
+// Port returns a port of the switch, made if it is not there yet. It holds until the next port is made.
+func (s *Switch) Port(name string) *SwitchPort {
+	for i := range s.Ports {
+		if s.Ports[i].Name == name {
+			return &s.Ports[i]
+		}
+	}
+	s.Ports = append(s.Ports, SwitchPort{Name: name})
+	return &s.Ports[len(s.Ports)-1]
 }
 
 // NIC returns a port of a device of the host, made if it is not there yet.

@@ -83,6 +83,17 @@ const (
 	SwitchRxErrors
 	SwitchLinkDowns
 	SwitchSpeed
+	NICPortTxBytes
+	NICPortRxBytes
+	NICTxDiscards
+	NICTxWait
+	NICRxErrors
+	NICLinkRecoveries
+	NICTxPauseStorms
+	NICRxPriorityDiscards
+	SwitchPFCStorms
+	SwitchPFCStormsEnded
+	SwitchPFCStormDrops
 	SeriesCount
 )
 
@@ -97,10 +108,13 @@ const (
 	IBCounters  = "sysfs ports/N/counters"
 	SAI         = "SAI statistics (SONiC COUNTERS_DB)"
 	Netdev      = "sysfs net/DEV"
+
+	SONiCWatchdog = "PFC watchdog (SONiC COUNTERS_DB)"
 )
 
 // Catalogue lists every series by id. Counter names: kernel doc networking/device_drivers/ethernet/mellanox/
-// mlx5/counters.rst; drivers/infiniband/hw/{mlx5,bnxt_re,irdma} counter tables; SAI saiport.h and saiqueue.h.
+// mlx5/counters.rst; drivers/infiniband/hw/{mlx5,bnxt_re,irdma} counter tables; SAI saiport.h and saiqueue.h;
+// Documentation/ABI/stable/sysfs-class-infiniband (port_*_data count words of four bytes); sonic-utilities pfcwd.
 var Catalogue = [SeriesCount]Series{
 	NICTxBytes: {"nic_tx_bytes_total", "bytes", Counter, NICPort, true, "bytes sent in the priority",
 		[]Source{{EthtoolMLX5, "tx_prio{p}_bytes", 1}, {EthtoolBNXT, "tx_bytes_pri{p}", 1}}},
@@ -180,6 +194,28 @@ var Catalogue = [SeriesCount]Series{
 		[]Source{{"SONiC STATE_DB PORT_TABLE", "flap_count", 1}}},
 	SwitchSpeed: {"switch_port_speed_bits_per_second", "bit/s", Gauge, SwitchPort, false, "speed the link runs at",
 		[]Source{{SAI, "SAI_PORT_ATTR_OPER_SPEED", 1e6}}},
+	NICPortTxBytes: {"nic_port_tx_bytes_total", "bytes", Counter, NICPort, false, "bytes sent, all priorities",
+		[]Source{{EthtoolMLX5, "tx_bytes_phy", 1}, {IBCounters, "port_xmit_data", 4}}},
+	NICPortRxBytes: {"nic_port_rx_bytes_total", "bytes", Counter, NICPort, false, "bytes received, all priorities",
+		[]Source{{EthtoolMLX5, "rx_bytes_phy", 1}, {IBCounters, "port_rcv_data", 4}}},
+	NICTxDiscards: {"nic_tx_discards_total", "packets", Counter, NICPort, false, "packets dropped before they were sent: the link was down or stood too long",
+		[]Source{{EthtoolMLX5, "tx_discards_phy", 1}, {EthtoolBNXT, "tx_stat_discard", 1}, {IBCounters, "port_xmit_discards", 1}}},
+	NICTxWait: {"nic_tx_wait_ticks_total", "ticks", Counter, NICPort, false, "ticks with data to send and no credit from the peer (InfiniBand)",
+		[]Source{{IBCounters, "port_xmit_wait", 1}}},
+	NICRxErrors: {"nic_rx_errors_total", "packets", Counter, NICPort, false, "packets received damaged (InfiniBand)",
+		[]Source{{IBCounters, "port_rcv_errors", 1}}},
+	NICLinkRecoveries: {"nic_link_recoveries_total", "events", Counter, NICPort, false, "times the link retrained without going down (InfiniBand)",
+		[]Source{{IBCounters, "link_error_recovery", 1}}},
+	NICTxPauseStorms: {"nic_tx_pause_storms_total", "events", Counter, NICPort, false, "times this NIC kept its peer paused for longer than its watchdog allows",
+		[]Source{{EthtoolMLX5, "tx_pause_storm_warning_events", 1}, {EthtoolMLX5, "tx_pause_storm_error_events", 1}}},
+	NICRxPriorityDiscards: {"nic_rx_priority_discards_total", "packets", Counter, NICPort, true, "packets of the priority dropped for lack of receive buffer",
+		[]Source{{EthtoolMLX5, "rx_prio{p}_discards", 1}, {EthtoolBNXT, "rx_discard_packets_cos{p}", 1}}},
+	SwitchPFCStorms: {"switch_pfc_storms_total", "events", Counter, SwitchPort, true, "times the PFC watchdog found the queue paused for too long",
+		[]Source{{SONiCWatchdog, "PFC_WD_QUEUE_STATS_DEADLOCK_DETECTED", 1}}},
+	SwitchPFCStormsEnded: {"switch_pfc_storms_ended_total", "events", Counter, SwitchPort, true, "times the PFC watchdog put the queue back into service",
+		[]Source{{SONiCWatchdog, "PFC_WD_QUEUE_STATS_DEADLOCK_RESTORED", 1}}},
+	SwitchPFCStormDrops: {"switch_pfc_storm_dropped_total", "packets", Counter, SwitchPort, true, "packets the PFC watchdog dropped while the queue was paused",
+		[]Source{{SONiCWatchdog, "PFC_WD_QUEUE_STATS_TX_DROPPED_PACKETS", 1}, {SONiCWatchdog, "PFC_WD_QUEUE_STATS_RX_DROPPED_PACKETS", 1}}},
 }
 
 func (s SeriesID) String() string { return Catalogue[s].Name }

@@ -1,0 +1,124 @@
+package iproute
+
+import (
+	"bytes"
+	"net/netip"
+	"strings"
+
+	"github.com/shunt-network/shunt/collect/fragment"
+	"github.com/shunt-network/shunt/evidence"
+)
+
+// MaxRoutes limits the routes kept of one host; nodes of container platforms have one a pod network.
+const MaxRoutes = 1 << 14
+
+// Route reads ip route:
+//
+//	default via 192.0.2.1 dev eth0 proto dhcp metric 100
+//	192.0.2.0/24 dev ens3np0 proto kernel scope link src 192.0.2.72
+type Route struct{ f *fragment.Fragment }
+
+// NewRoute makes a reader for one output.
+func NewRoute(f *fragment.Fragment) *Route { return &Route{f} }
+
+// StartsRoute tells whether a line is a route.
+func StartsRoute(line []byte) bool {
+	if !bytes.Contains(line, []byte(" dev ")) && !bytes.HasPrefix(line, []byte("default via ")) {
+		return false
+	}
+	_, ok := destination(string(line))
+	return ok
+}
+
+// destination reads the prefix a route begins with.
+func destination(line string) (netip.Prefix, bool) {
+	word, _, _ := strings.Cut(strings.TrimSpace(line), " ")
+	if word == "default" {
+		return netip.PrefixFrom(netip.IPv4Unspecified(), 0), true
+	}
+	if p, err := netip.ParsePrefix(word); err == nil {
+		return p, true
+	}
+	if a, err := netip.ParseAddr(word); err == nil {
+		return netip.PrefixFrom(a, a.BitLen()), true
+	}
+	return netip.Prefix{}, false
+}
+
+// Line reads one line; false means that it is no route.
+func (r *Route) Line(line []byte, n int) bool {
+	s := string(line)
+	if strings.TrimSpace(s) == "" {
+		return true
+	}
+	p, ok := destination(s)
+	if !ok {
+		return false
+	}
+	route := evidence.Route{Prefix: p, From: r.f.At(n)}
+	route.Dev, _ = wordAfter(s, " dev ")
+	route.Table, _ = wordAfter(s, " table ")
+	if via, ok := wordAfter(s, " via "); ok {
+		route.Via, _ = netip.ParseAddr(via)
+	}
+	if src, ok := wordAfter(s, " src "); ok {
+		route.Source, _ = netip.ParseAddr(src)
+	}
+	if route.Dev == "" && !route.Via.IsValid() {
+		return false
+	}
+	if h := r.f.TheHost(); len(h.Routes) < MaxRoutes {
+		h.Routes = append(h.Routes, route)
+	}
+	return true
+}
+
+// Rule reads ip rule. The three rules every Linux has are no policy routing and are not kept:
+//
+//	0:	from all lookup local
+//	100:	from 192.0.2.72 lookup 100
+//	32766:	from all lookup main
+type Rule struct{ f *fragment.Fragment }
+
+// NewRule makes a reader for one output.
+func NewRule(f *fragment.Fragment) *Rule { return &Rule{f} }
+
+// StartsRule tells whether a line is a rule.
+func StartsRule(line []byte) bool {
+	_, ok := rule(line)
+	return ok
+}
+
+func rule(line []byte) (selector string, ok bool) {
+	i := bytes.IndexByte(line, ':')
+	if i <= 0 || i > 5 { // priorities of rules go to 32767 by default
+		return "", false
+	}
+	for _, c := range line[:i] {
+		if c < '0' || c > '9' {
+			return "", false
+		}
+	}
+	rest := strings.TrimSpace(string(line[i+1:]))
+	return rest, strings.HasPrefix(rest, "from ") || strings.HasPrefix(rest, "not ")
+}
+
+// Line reads one line; false means that it is no rule.
+func (r *Rule) Line(line []byte, n int) bool {
+	selector, ok := rule(line)
+	if !ok {
+		return len(bytes.TrimSpace(line)) == 0
+	}
+	h := r.f.TheHost()
+	if !h.RulesAt.Set() {
+		h.RulesAt = r.f.At(n)
+	}
+	switch selector {
+	case "from all lookup local", "from all lookup main", "from all lookup default":
+	default:
+		if len(h.Rules) < MaxRoutes {
+			h.Rules = append(h.Rules, r.f.At(n))
+		}
+	}
+	return true
+}

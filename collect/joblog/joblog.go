@@ -1,0 +1,98 @@
+// Package joblog owns reading what the other libraries of a job print: PyTorch's watchdog of process groups, UCX,
+// Open MPI's TCP transport and the SHARP library and daemon.
+//
+// Their lines stand in the same files as NCCL's, and their events go into the same list, in the same order.
+//
+// Read joblog.go (dispatch), torch.go, then ucx.go, mpi.go and sharp.go.
+package joblog
+
+import (
+	"bytes"
+	"io"
+	"strconv"
+
+	"github.com/shunt-network/shunt/collect/fragment"
+	"github.com/shunt-network/shunt/collect/lines"
+	"github.com/shunt-network/shunt/evidence"
+)
+
+// MaxWork is how many states of ranks are kept: those of the largest jobs that have been reported, four times over.
+const MaxWork = 1 << 17
+
+// Source is the program a line is of.
+type Source string
+
+// Sources, as the list of files names them.
+const (
+	None    Source = ""
+	PyTorch Source = "PyTorch log"
+	UCX     Source = "UCX log"
+	OpenMPI Source = "Open MPI log"
+	SHARP   Source = "SHARP log"
+)
+
+// Log reads the lines of any number of files.
+type Log struct {
+	inv    *evidence.Inventory
+	events *fragment.Events
+}
+
+// New makes a reader that writes into inv, and its events through events.
+func New(inv *evidence.Inventory, events *fragment.Events) *Log { return &Log{inv, events} }
+
+// Parse reads a log into the fragment's inventory.
+func Parse(r io.Reader, f *fragment.Fragment) error {
+	l := New(f.Inv, fragment.NewEvents())
+	return lines.Each(r, func(line []byte, n int) { l.Line(f, line, n) })
+}
+
+// Line reads one line; it returns None for one that is of no program known here.
+func (l *Log) Line(f *fragment.Fragment, line []byte, n int) Source {
+	switch {
+	case bytes.Contains(line, []byte("ProcessGroupNCCL")):
+		l.torch(f, line, n)
+		return PyTorch
+	case bytes.Contains(line, []byte("(synd 0x")):
+		return l.ucx(f, line, n)
+	case bytes.Contains(line, []byte("[btl_tcp_")):
+		l.mpi(f, line, n)
+		return OpenMPI
+	case bytes.Contains(line, []byte("sharp_am[")), bytes.Contains(line, []byte("] ERROR ")):
+		return l.sharp(f, line, n)
+	}
+	return None
+}
+
+func (l *Log) add(e evidence.Event, line []byte) {
+	e.Text = string(line[:min(len(line), fragment.MaxText)])
+	l.events.Add(&l.inv.NCCL, e)
+}
+
+// between is what stands between two marks, nil where one is missing.
+func between(b []byte, open, end string) []byte {
+	i := bytes.Index(b, []byte(open))
+	if i < 0 {
+		return nil
+	}
+	b = b[i+len(open):]
+	j := bytes.Index(b, []byte(end))
+	if j < 0 {
+		return nil
+	}
+	return b[:j]
+}
+
+// numberAfter reads the whole number behind a mark.
+func numberAfter(b []byte, mark string) (int64, bool) {
+	i := bytes.Index(b, []byte(mark))
+	if i < 0 {
+		return 0, false
+	}
+	b = bytes.TrimLeft(b[i+len(mark):], " ")
+	n := 0
+	for n < len(b) && (b[n] >= '0' && b[n] <= '9' || n == 0 && b[n] == '-') {
+		n++
+	}
+	v, err := strconv.ParseInt(string(b[:n]), 10, 64)
+	return v, err == nil
+}

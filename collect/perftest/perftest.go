@@ -1,0 +1,236 @@
+// Package perftest owns reading what the tests of linux-rdma/perftest print: ib_write_bw, ib_read_bw, ib_send_bw.
+//
+// Rates are brought to bit/s. "MB/sec" of old versions is, as "MiB/sec" of new ones, 2^20 bytes a second
+// (src/perftest_parameters.c, RESULT_LINE). Latency tests are recognised and not kept.
+package perftest
+
+import (
+	"bytes"
+	"io"
+	"math"
+	"strconv"
+	"strings"
+
+	"github.com/shunt-network/shunt/collect/fragment"
+	"github.com/shunt-network/shunt/collect/lines"
+	"github.com/shunt-network/shunt/evidence"
+	"github.com/shunt-network/shunt/units"
+)
+
+// MaxRuns limits the runs kept of all inputs, and MaxRows the sizes of one (-a runs 23).
+const (
+	MaxRuns = 1 << 14
+	MaxRows = 1 << 10
+)
+
+// Test reads the outputs of one input:
+//
+//	                   RDMA_Write BW Test
+//	Dual-port       : OFF		Device         : mlx5_0
+//	Number of qps   : 1		Transport type : IB
+//	Mtu             : 4096[B]
+//	#bytes     #iterations    BW peak[Gb/sec]    BW average[Gb/sec]   MsgRate[Mpps]
+//	65536      5000             392.1              391.9              0.747
+//	Failed status 12: wr_id 0 syndrom 0x81
+type Test struct {
+	f     *fragment.Fragment
+	open  bool
+	rows  bool // a head of columns was seen and its rows follow
+	unit  float64
+	title string
+}
+
+// New makes a reader for one input.
+func New(f *fragment.Fragment) *Test { return &Test{f: f} }
+
+// Parse reads an input.
+func Parse(r io.Reader, f *fragment.Fragment) error {
+	t := New(f)
+	return lines.Each(r, func(line []byte, n int) { t.Line(line, n) })
+}
+
+// marks stand in lines that no other tool prints.
+var marks = [][]byte{
+	[]byte("BW average["), []byte(" BW Test"), []byte("Number of qps   :"), []byte("Dual-port       :"), []byte("Failed status "),
+	[]byte("Conflicting CPU frequency values"), []byte("CQ Moderation   :"), []byte("Connection type : "), []byte("rdma_cm QPs"),
+}
+
+// Starts tells whether a line is one only perftest prints.
+func Starts(line []byte) bool {
+	for _, m := range marks {
+		if bytes.Contains(line, m) {
+			return true
+		}
+	}
+	return command(string(line[:min(len(line), len("$ # ib_write_bw ")+8)]))
+}
+
+// command tells whether a line runs a test: with its options the name of a test tells, as --use_cuda does, where the
+// memory was.
+func command(s string) bool {
+	s = strings.TrimLeft(s, "$# ")
+	for _, name := range [...]string{"ib_write_bw", "ib_read_bw", "ib_send_bw"} {
+		if rest, ok := strings.CutPrefix(s, name); ok && (rest == "" || rest[0] == ' ') {
+			return true
+		}
+	}
+	return false
+}
+
+// Line reads one line; false means that it is not of a test.
+func (t *Test) Line(line []byte, n int) bool {
+	s := string(line)
+	trimmed := strings.TrimSpace(s)
+	switch {
+	case trimmed == "", strings.HasPrefix(trimmed, "----"):
+		return true
+	case command(trimmed):
+		t.open, t.rows, t.title = false, false, strings.TrimLeft(trimmed, "$# ")
+	case strings.HasSuffix(trimmed, " BW Test"):
+		if t.open || t.title == "" { // else the command line stood right before, which tells more
+			t.open, t.rows, t.title = false, false, trimmed
+		}
+		t.begin(n)
+	case strings.HasPrefix(trimmed, "#bytes"):
+		t.begin(n)
+		t.columns(trimmed)
+	case strings.HasPrefix(trimmed, "Failed status "):
+		t.failed(trimmed, n)
+	case strings.HasPrefix(trimmed, "Conflicting CPU frequency"):
+		t.begin(n)
+		t.run().Conflict = t.f.At(n)
+	case t.rows && trimmed[0] >= '0' && trimmed[0] <= '9':
+		t.row(strings.Fields(trimmed), n)
+	case strings.Contains(s, ":"):
+		t.parameters(s, n)
+	default:
+		return false
+	}
+	return true
+}
+
+func (t *Test) run() *evidence.Perftest { return &t.f.Inv.Perftests[len(t.f.Inv.Perftests)-1] }
+
+// begin makes the entry of a run, once. Past the limit the last run takes everything, and is wrong in no more
+// than one of MaxRuns.
+func (t *Test) begin(n int) {
+	if t.open || len(t.f.Inv.Perftests) >= MaxRuns {
+		return
+	}
+	t.open = true
+	t.f.Inv.Perftests = append(t.f.Inv.Perftests, evidence.Perftest{Test: t.title, Host: t.f.Host, Device: t.f.Device, From: t.f.At(n)})
+}
+
+// columns reads the head of a bandwidth table; t.rows stays false for one of latencies.
+func (t *Test) columns(head string) {
+	_, after, ok := strings.Cut(head, "BW average[")
+	unit, _, _ := strings.Cut(after, "]")
+	switch unit {
+	case "Gb/sec":
+		t.unit = 1e9
+	case "MB/sec", "MiB/sec":
+		t.unit = 8 << 20
+	default:
+		ok = false
+	}
+	t.rows = ok
+}
+
+func (t *Test) row(fields []string, n int) {
+	run := t.run()
+	if len(fields) < 4 || len(run.Rows) >= MaxRows {
+		return
+	}
+	size, err1 := strconv.ParseInt(fields[0], 10, 64)
+	iterations, err2 := strconv.ParseInt(fields[1], 10, 64)
+	peak, err3 := strconv.ParseFloat(fields[2], 64)
+	average, err4 := strconv.ParseFloat(fields[3], 64)
+	if err1 != nil || err2 != nil || err3 != nil || err4 != nil || !sane(peak) || !sane(average) {
+		return
+	}
+	run.Rows = append(run.Rows, evidence.PerftestRow{
+		Bytes: units.Bytes(size), Iterations: iterations, Peak: units.Rate(math.Round(peak * t.unit)), Average: units.Rate(math.Round(average * t.unit)), From: t.f.At(n),
+	})
+}
+
+// sane keeps what fits a rate: no link carries 10^8 Gb/s.
+func sane(v float64) bool { return v >= 0 && v < 1e8 }
+
+func (t *Test) failed(s string, n int) {
+	t.begin(n)
+	rest := strings.TrimPrefix(s, "Failed status ")
+	status, rest, _ := strings.Cut(rest, ":")
+	if v, err := strconv.Atoi(strings.TrimSpace(status)); err == nil {
+		t.run().Status = evidence.Known(v, t.f.At(n))
+	}
+	if _, hex, ok := strings.Cut(rest, "syndrom 0x"); ok {
+		hex, _, _ = strings.Cut(hex, " ")
+		if v, err := strconv.ParseInt(hex, 16, 32); err == nil {
+			t.run().Syndrome = int(v)
+		}
+	}
+}
+
+// parameters reads the head: one or two "name : value" in a line.
+func (t *Test) parameters(line string, n int) {
+	at := t.f.At(n)
+	for _, name := range [...]string{"Number of qps", "Mtu", "GID index", "Link type", "rdma_cm QPs", "Device", "Connection type"} {
+		v, ok := parameter(line, name)
+		if !ok {
+			continue
+		}
+		t.begin(n)
+		run := t.run()
+		switch name {
+		case "Number of qps":
+			known(&run.QPs, v, at)
+		case "Mtu":
+			known(&run.MTU, strings.TrimSuffix(v, "[B]"), at)
+		case "GID index":
+			known(&run.GIDIndex, v, at)
+		case "Link type":
+			run.LinkLayer = evidence.Known(layer(v), at)
+		case "rdma_cm QPs":
+			run.RDMACM = evidence.Known(v == "ON", at)
+		case "Device":
+			run.Device = v
+		case "Connection type":
+			run.Connection = evidence.Known(v, at)
+		}
+	}
+}
+
+// layer brings "IB" to the word of ibv_devinfo.
+func layer(v string) string {
+	if v == "IB" {
+		return "InfiniBand"
+	}
+	return v
+}
+
+// parameter finds the value of a name: up to a tab or two blanks, behind which a second pair may follow.
+func parameter(line, name string) (string, bool) {
+	i := strings.Index(line, name)
+	if i < 0 {
+		return "", false
+	}
+	rest := strings.TrimLeft(line[i+len(name):], " \t")
+	v, ok := strings.CutPrefix(rest, ":")
+	if !ok {
+		return "", false
+	}
+	v = strings.TrimLeft(v, " \t")
+	if end := strings.IndexByte(v, '\t'); end >= 0 {
+		v = v[:end]
+	}
+	if end := strings.Index(v, "  "); end >= 0 {
+		v = v[:end]
+	}
+	return strings.TrimSpace(v), true
+}
+
+func known(to *evidence.Value[int], v string, at evidence.Source) {
+	if n, err := strconv.ParseInt(v, 10, 32); err == nil {
+		*to = evidence.Known(int(n), at)
+	}
+}
