@@ -12,7 +12,7 @@ func (x *call) allToAll() {
 			j := (i + d) % n
 			bytes := share(x.Size, n, j)
 			for ch := range x.Channels {
-				op := x.send(i, j, ch, share(bytes, x.Channels, ch), (i*n+j)*x.Channels+ch, false)
+				op := x.send(i, j, ch/x.f.Planes, share(bytes, x.Channels, ch), (i*n+j)*x.Channels+ch, false)
 				over[d][i], over[d][j] = append(over[d][i], op), append(over[d][j], op)
 				if e := d - x.InFlight; x.InFlight > 0 && e >= 1 {
 					x.b.afterAll(op, over[e][i])

@@ -30,8 +30,9 @@ type Call struct {
 	// receive buffer for all_gather, of the send buffer for reduce_scatter and alltoall. Less than a byte a rank
 	// counts as a byte a rank.
 	Size units.Bytes
-	// Channels are parallel rings or tree pairs, or connections of every pair of ranks. 0: for rings and trees one for
-	// each GPU of a host and plane, else one for each plane; fewer for a small Size.
+	// Channels are parallel rings or tree pairs. alltoall and sendrecv cut what a pair exchanges into as many messages, and
+	// put those of all planes on one connection, whose QPs take the planes in turn. 0: for rings and trees one for each
+	// GPU of a host and plane, else one for each plane; fewer for a small Size.
 	Channels int
 	Chunks   int // pieces that a rank's share of a channel is cut into; 0: as many as NCCL's buffers make
 	InFlight int // alltoall: peers a rank exchanges with at once; 0: all
@@ -151,7 +152,7 @@ func (x *call) join() []OpID {
 			out[i] = exits[0]
 			continue
 		}
-		out[i] = x.b.Add(Op{Kind: Compute, Span: x.span, Src: x.Ranks[i]}, exits...)
+		out[i] = x.b.join(x.span, x.Ranks[i], exits)
 		if len(exits) == 0 && x.after != nil {
 			x.b.afterAll(out[i], x.after[i])
 		}

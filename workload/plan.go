@@ -21,7 +21,8 @@ type OpKind uint8
 // Kinds of operation.
 const (
 	Send    OpKind = iota // moves Bytes from Src to Dst; done when the last byte is placed at Dst
-	Compute               // keeps GPU Src busy for Time; a Time of 0 only joins what it waits for
+	Compute               // keeps GPU Src busy for Time; a GPU computes one thing at a time
+	Join                  // does nothing: done as soon as all it waits for is, whatever else its GPU does; Dst is Src
 )
 
 // Op is one operation. It starts when all operations it depends on are done, and not before At.
@@ -32,7 +33,7 @@ type Op struct {
 	Background bool
 	Channel    uint16 // Sends with equal (Src, Dst, Channel, Priority) share one connection and keep their order
 	Span       SpanID
-	Src, Dst   fabric.GPUID // Dst is unused by Compute
+	Src, Dst   fabric.GPUID // Dst is of no meaning to Compute
 	Bytes      units.Bytes  // of a Send, at least 1
 	Time       units.Duration
 	At         units.Duration // earliest start, from the start of the run
@@ -137,6 +138,11 @@ type edge struct{ from, to OpID }
 func (b *Builder) Span(s Span) SpanID {
 	b.plan.Spans = append(b.plan.Spans, s)
 	return SpanID(len(b.plan.Spans) - 1)
+}
+
+// join appends a Join at gpu.
+func (b *Builder) join(span SpanID, gpu fabric.GPUID, after []OpID) OpID {
+	return b.Add(Op{Kind: Join, Span: span, Src: gpu, Dst: gpu}, after...)
 }
 
 // Add appends an operation that waits for the given ones, which must have been added before.

@@ -7,7 +7,7 @@ func (x *call) sendRecv() {
 	for i := range n {
 		j := (i + 1) % n
 		for ch := range x.Channels {
-			op := x.send(i, j, ch, share(x.Size, x.Channels, ch), i*x.Channels+ch, false)
+			op := x.send(i, j, ch/x.f.Planes, share(x.Size, x.Channels, ch), i*x.Channels+ch, false)
 			x.enter(op, i, j)
 			x.exits[i] = append(x.exits[i], op)
 			x.exits[j] = append(x.exits[j], op)

@@ -38,7 +38,7 @@ type CollectiveJob struct {
 	Ranks     Ranks       `yaml:"ranks" min:"2" example:"0-15" doc:"GPUs that take part, in rank order (default: all)"`
 	Repeat    int         `yaml:"repeat" min:"1" max:"10000" doc:"measured calls, one after the other (default 1)"`
 	Warmup    int         `yaml:"warmup" min:"0" max:"10000" doc:"calls before them that are not measured (default 0)"`
-	Channels  int         `yaml:"channels" min:"1" max:"64" doc:"parallel rings, tree pairs or connections of a pair (default: one for each GPU of a host and plane; one for each plane in alltoall and sendrecv)"`
+	Channels  int         `yaml:"channels" min:"1" max:"64" doc:"parallel rings or tree pairs, or messages of a pair (default: one for each GPU of a host and plane; one for each plane in alltoall and sendrecv)"`
 	Chunks    int         `yaml:"chunks" min:"1" max:"4096" doc:"pieces that a rank's share of a channel is cut into (default: as NCCL's 4 MiB buffers make it)"`
 	InFlight  int         `yaml:"in_flight" min:"1" doc:"alltoall: peers that a rank exchanges with at once (default: all)"`
 }

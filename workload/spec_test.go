@@ -1,10 +1,12 @@
 package workload
 
 import (
+	"encoding/json"
 	"strings"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
+	"github.com/google/jsonschema-go/jsonschema"
 
 	"github.com/shunt-network/shunt/fabric"
 	"github.com/shunt-network/shunt/internal/spec"
@@ -251,5 +253,43 @@ func BenchmarkPlan(b *testing.B) {
 				b.ReportMetric(float64(len(p.Ops)), "ops")
 			}
 		})
+	}
+}
+
+// The schema of a job and the reader agree on files that people write.
+func TestSchemaTakesJobs(t *testing.T) {
+	text, err := spec.Schema(Spec{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	var s jsonschema.Schema
+	if err := json.Unmarshal(text, &s); err != nil {
+		t.Fatal(err)
+	}
+	resolved, err := s.Resolve(nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for src, good := range map[string]bool{
+		`{"job": {"collective": {"kind": "all_reduce", "size": "1GiB", "ranks": "0-7"}}}`:             true,
+		`{"job": {"collective": {"kind": "all_reduce", "size": 4096, "ranks": [0, 1]}}}`:              true,
+		`{"job": {"collective": {"kind": "allreduce", "size": "1GiB"}}}`:                              false,
+		`{"job": {"collective": {"kind": "all_reduce", "size": "1GiB", "ranks": [0]}}}`:               false,
+		`{"job": {"step": {"layers": 2, "compute": {"forward": "1ms", "jitter": "2%"}}}}`:             true,
+		`{"job": {"step": {"layers": 2, "compute": {"forward": 1}}}}`:                                 false,
+		`{"job": {"pattern": {"kind": "incast", "size": "1MB", "target": 0}}, "background": null}`:    true,
+		`{"job": {"pattern": {"kind": "incast", "size": "1MB"}}, "background": [{"name": "backup"}]}`: false,
+	} {
+		var v any
+		if err := json.Unmarshal([]byte(src), &v); err != nil {
+			t.Fatal(err)
+		}
+		doc, problems := spec.Parse("w.yaml", []byte(src)) // JSON is YAML
+		if len(problems) == 0 {
+			problems = doc.Decode(&Spec{})
+		}
+		if err := resolved.Validate(v); (err == nil) != good || (len(problems) == 0) != good {
+			t.Errorf("%s: schema says %v, reader says %v", src, err, problems)
+		}
 	}
 }

@@ -194,19 +194,19 @@ func (w *stepWriter) passOn(i item, p int) {
 		Name: "pp send", Collective: SendRecv, Algorithm: string(Direct), Bytes: w.Sizes.PP, Ranks: 2 * (end - first),
 		Step: w.step, Warmup: w.step < w.Warmup,
 	})
-	connections := min(w.f.Planes, int(w.Sizes.PP)) // one a plane
+	messages := min(w.f.Planes, int(w.Sizes.PP)) // of one connection, whose QPs take the planes in turn
 	for r := first; r < end; r++ {
 		peer := r + (to-p)*(end-first)
 		var parts []OpID
-		for ch := range connections {
+		for i := range messages {
 			parts = append(parts, w.b.Add(Op{
-				Kind: Send, Priority: w.priority, Channel: commPP + uint16(ch), Span: span, Src: w.ranks[r], Dst: w.ranks[peer],
-				Bytes: share(w.Sizes.PP, connections, ch),
+				Kind: Send, Priority: w.priority, Channel: commPP, Span: span, Src: w.ranks[r], Dst: w.ranks[peer],
+				Bytes: share(w.Sizes.PP, messages, i),
 			}, w.last[r]))
 		}
 		arrived[i.micro][peer] = parts[0]
 		if len(parts) > 1 {
-			arrived[i.micro][peer] = w.b.Add(Op{Kind: Compute, Span: span, Src: w.ranks[peer]}, parts...)
+			arrived[i.micro][peer] = w.b.join(span, w.ranks[peer], parts)
 		}
 	}
 }
