@@ -2,12 +2,10 @@ package diagnose
 
 import (
 	"fmt"
-	"slices"
 	"strconv"
 	"strings"
 
 	"github.com/shunt-network/shunt/evidence"
-	"github.com/shunt-network/shunt/units"
 )
 
 // C007: an NCCL variable does harm.
@@ -20,7 +18,7 @@ var causeHarmfulVariable = Cause{
 	Code:     "C007",
 	Title:    "an NCCL variable does harm",
 	Needs:    "the variables of the job (NCCL log, command line, env, /etc/nccl.conf)",
-	Explains: []string{"C009", "C010"},
+	Explains: []string{"C009"},
 	Check:    checkHarmfulVariable,
 }
 
@@ -38,7 +36,6 @@ type harm struct {
 
 // harms judges variables, by name.
 var harms = map[string]func(*View, evidence.EnvVar) (harm, bool){
-	"NCCL_CHUNK_SIZE":             harmChunkSize,
 	"NCCL_NCHANNELS_PER_NET_PEER": harmChannelsPerPeer,
 	"NCCL_TOPO_FILE":              harmTopoFile,
 	"NCCL_GRAPH_FILE":             harmTopoFile,
@@ -61,10 +58,19 @@ func checkHarmfulVariable(v *View) Verdict {
 		}
 		return cannotCheck("the variables of the job (NCCL_DEBUG=INFO, or env | grep NCCL)")
 	}
+	findings := judged(v, harms)
+	if len(findings) > 0 {
+		return found(findings...)
+	}
+	return ruledOut(fmt.Sprintf("none of the %d variables that are set is known to do harm", len(env)))
+}
+
+// judged applies rules to the variables that are set, each variable once.
+func judged(v *View, rules map[string]func(*View, evidence.EnvVar) (harm, bool)) []Finding {
 	var findings []Finding
 	seen := map[string]bool{}
-	for _, e := range env {
-		judge, ok := harms[e.Name]
+	for _, e := range v.Inv.NCCL.Env {
+		judge, ok := rules[e.Name]
 		if !ok || seen[e.Name] {
 			continue
 		}
@@ -83,45 +89,7 @@ func checkHarmfulVariable(v *View) Verdict {
 			Settle:   orElse(h.settle, "the same run without "+e.Name),
 		})
 	}
-	if len(findings) > 0 {
-		return found(findings...)
-	}
-	return ruledOut(fmt.Sprintf("none of the %d variables that are set is known to do harm", len(env)))
-}
-
-// defaultP2PChunk is the default of NCCL_P2P_NET_CHUNKSIZE (src/channel.cc and src/graph/paths.cc of NCCL 2.12
-// and later: 128 KiB).
-const defaultP2PChunk = 128 * units.KiB
-
-// harmChunkSize: the kernel takes NCCL_CHUNK_SIZE as it is, the slots of point-to-point buffers have the size of
-// NCCL_P2P_NET_CHUNKSIZE; a larger chunk is written past its slot.
-func harmChunkSize(v *View, e evidence.EnvVar) (harm, bool) {
-	size, err := strconv.ParseInt(e.Value, 10, 64)
-	slot := int64(defaultP2PChunk)
-	slotText := "the default " + units.Bytes(slot).String()
-	if p, ok := v.variable("NCCL_P2P_NET_CHUNKSIZE", e.Host); ok {
-		if n, err := strconv.ParseInt(p.Value, 10, 64); err == nil {
-			slot, slotText = n, units.Bytes(n).String()
-		}
-	}
-	if err != nil || size <= slot {
-		return harm{}, false
-	}
-	h := harm{
-		severity: Critical, confidence: named,
-		title:   fmt.Sprintf("NCCL_CHUNK_SIZE=%s is larger than the slots it is written to (NCCL_P2P_NET_CHUNKSIZE: %s)", units.Bytes(size), slotText),
-		because: "send and receive write chunks of that size into slots that are smaller, so they overwrite what follows: wrong data, or GPU memory faults (Xid 31)",
-		wrongIf: "the job uses no send/receive and no alltoall",
-		fix:     "unset NCCL_CHUNK_SIZE, or set NCCL_P2P_NET_CHUNKSIZE to the same value, at most 512 KiB",
-	}
-	for _, c := range v.Inv.Calls {
-		if c.Wrong > 0 {
-			h.confidence = proven
-			h.effects = append(h.effects, Evidence{Layer: "collective", What: "wrong elements at " + c.Bytes.String(), Seen: fmt.Sprint(c.Wrong), Expected: "0", Role: "effect", From: c.From.String()})
-			break
-		}
-	}
-	return h, true
+	return findings
 }
 
 // harmChannelsPerPeer: NCCL 2.20 changed the default from 2 to a choice of its own (-1); a large fixed number
@@ -166,26 +134,16 @@ func harmTopoFile(v *View, e evidence.EnvVar) (harm, bool) {
 	return h, true
 }
 
-// harmProto: LL128 relies on 128-byte stores that arrive whole, which NCCL knows for each platform.
+// harmProto: the low-latency protocols trade bandwidth for latency.
 func harmProto(_ *View, e evidence.EnvVar) (harm, bool) {
-	value := strings.ToUpper(strings.TrimSpace(e.Value))
-	if strings.HasPrefix(value, "^") || value == "" || value == "SIMPLE" {
-		return harm{}, false
-	}
-	h := harm{
+	fields := protocols(e.Value)
+	return harm{
 		severity: Warning, confidence: possible,
 		title:   fmt.Sprintf("NCCL_PROTO=%s takes the choice of the protocol from NCCL", e.Value),
-		because: "LL moves 4 bytes of data with 4 bytes of flag, which halves the bandwidth of large messages",
+		because: "LL moves 4 bytes of flag with each 4 bytes of data, which halves the bandwidth of large messages",
 		wrongIf: "it is set for a test of one size",
 		fix:     "unset it",
-	}
-	fields := strings.FieldsFunc(value, func(r rune) bool { return r == ',' || r == ':' || r == ';' })
-	if slices.Contains(fields, "LL128") {
-		h.because = "LL128 relies on 128-byte stores that arrive whole; forced on a platform where NCCL does not choose it by itself it can corrupt data"
-	} else if slices.Contains(fields, "SIMPLE") || !slices.Contains(fields, "LL") {
-		return harm{}, false
-	}
-	return h, true
+	}, len(fields) == 1 && fields[0] == "LL"
 }
 
 // harmTimeout: the timeout of a retry is 4.096 us x 2^n (IB specification vol. 1, 9.7.6.1.3), 0 is endless.

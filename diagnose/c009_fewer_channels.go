@@ -2,6 +2,7 @@ package diagnose
 
 import (
 	"fmt"
+	"path"
 	"slices"
 
 	"github.com/shunt-network/shunt/evidence"
@@ -61,8 +62,8 @@ func checkFewerChannels(v *View) Verdict {
 			continue // the next smaller power of two is what a lost NIC or a lowered default gives
 		}
 		f := Finding{
-			Title:    fmt.Sprintf("%s has %d %s, %s has %d", side(low, high), low.count, low.what, side(high, low), high.count),
-			Severity: Warning, Confidence: likely, Where: []string{orElse(low.host, low.file)},
+			Title:    fmt.Sprintf("%s shows %d %s, %s shows %d", side(low, high), low.count, low.what, side(high, low), high.count),
+			Severity: Warning, Confidence: likely, Where: []string{orElse(low.host, path.Base(low.file))},
 			Because: "a ring uses one NIC of each host, so with half the rings half of the NICs or of their capacity is idle",
 			Evidence: []Evidence{
 				{Layer: "collective", What: low.what + ", " + side(low, high), Seen: fmt.Sprint(low.count), Expected: fmt.Sprint(high.count), Role: "cause", From: low.from.String()},
@@ -90,7 +91,7 @@ func checkFewerChannels(v *View) Verdict {
 // side names one of two logs: by its host where the hosts differ, else by its file.
 func side(c, other channelsSeen) string {
 	if c.host == other.host {
-		return c.file
+		return path.Base(c.file)
 	}
 	return called(c.host)
 }

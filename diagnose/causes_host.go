@@ -8,6 +8,6 @@ var hostCauses = []Cause{
 	causeGIDv1, causeGIDLinkLocal, causeGIDSparse, causeGIDDiffers, causeSameSubnet, causeOwnNICs, causeTCPFiltered, causeSameName,
 	causeMTUDiffers, causeGINMTU, causeSmallMTU, causeUnreachable, causeRemoteAccess, causeECE,
 	causeWrongInterface, causeSockets, causeMixedLayers, causeDifferentNICs, causePluginSwitch, causeOFI, causeHarmfulVariable,
-	causeSharp, causeFewerChannels, causeWrongData, causePerftest, causeTwinPorts,
-	causeDesync, causeStuck, causePeerDied, causeOrdering,
+	causeSharp, causeFewerChannels, causeWrongData, causePerftest, causeTwinPorts, causeCorruptingVariable,
+	causeDesync, causeStuck, causePeerDied, causeOrdering, causeGPUFailed,
 }

@@ -109,6 +109,9 @@ func checkACS(v *View) Verdict {
 			}
 			findings = append(findings, f)
 		}
+		if told && !gdr && len(v.rdmaErrors()) > 0 {
+			return ruledOut("no connection uses GPU Direct, so the bridges that would redirect it are not on the path of the error")
+		}
 		return found(findings...)
 	}
 	if f, ok := v.hostFastGPUSlow(); ok {
@@ -116,7 +119,7 @@ func checkACS(v *View) Verdict {
 		return found(f)
 	}
 	switch {
-	case listed && len(validateOnly) > 0:
+	case listed && len(validateOnly) > 0 && len(v.rdmaErrors()) == 0:
 		return found(Finding{
 			Title:    fmt.Sprintf("access control checks the source (SrcValid) at %s but redirects nothing", counted(len(validateOnly), "PCIe bridge", "PCIe bridges")),
 			Severity: Note, Confidence: weak, Where: []string{called(v.Inv.Hosts[0].Name)},

@@ -71,6 +71,8 @@ func checkMemlock(v *View) Verdict {
 			f.Title = fmt.Sprintf("%s could not register memory with the NIC, although a shell there has no limit of locked memory", names(eventHosts(failed)))
 		}
 		return found(f)
+	case small != nil && len(v.rdmaErrors()) > 0:
+		return cannotCheck(fmt.Sprintf("ulimit -l inside the job: a shell on %s has %s KiB, and no registration failed", called(small.Name), limit))
 	case small != nil:
 		f.Title = fmt.Sprintf("the limit of locked memory on %s is %s KiB", called(small.Name), limit)
 		f.Severity, f.Confidence = Note, possible

@@ -65,7 +65,7 @@ func checkShm(v *View) Verdict {
 			f.Evidence = append(f.Evidence, shmRow(small))
 		}
 		return found(f)
-	case small != nil:
+	case small != nil && len(v.Inv.NCCL.Events) == 0:
 		f.Title = fmt.Sprintf("/dev/shm of %s has %s, what a container gets by default", called(small.Name), small.Shm.Or(0))
 		f.Severity, f.Confidence = Note, weak
 		f.Where = []string{called(small.Name) + ":/dev/shm"}

@@ -26,8 +26,7 @@ func checkPeerDied(v *View) Verdict {
 		return s
 	}
 	closed := v.said(evidence.PeerClosed)
-	cuda := v.said(evidence.CudaError)
-	if len(closed)+len(cuda) == 0 {
+	if len(closed) == 0 {
 		return ruledOut("no connection was closed by a peer")
 	}
 	f := Finding{
@@ -40,17 +39,6 @@ func checkPeerDied(v *View) Verdict {
 			Commands: []string{"dmesg -T | grep -iE 'oom|killed process|xid|segfault'", "scontrol show job; kubectl describe pod"},
 		},
 		Settle: "the end of the log of that process",
-	}
-	if len(cuda) > 0 {
-		e := beforeOthers(cuda)[0]
-		f.Title = fmt.Sprintf("not the network: a process on %s failed with a CUDA error first", called(e.Host))
-		f.Confidence = likely
-		f.Where = []string{called(e.Host)}
-		f.Evidence = append([]Evidence{told(e, "cause")}, tell(closed, "effect")...)
-		if len(closed) > 0 && e.Sequence < closed[0].Sequence {
-			f.Confidence = named
-		}
-		return found(f)
 	}
 	peers := map[string]int{}
 	var order []string

@@ -117,7 +117,7 @@ func (v *View) counterRow(k telemetry.Key, n float64, once bool, expected, role 
 	if once {
 		seen = fmt.Sprintf("%.6g %s since the driver was loaded (read once)", n, telemetry.Catalogue[k.Series].Unit)
 	}
-	row := Evidence{Layer: "NIC", What: telemetry.Catalogue[k.Series].Meaning + ", " + k.Object, Seen: seen, Expected: expected, Role: role, From: k.Series.String() + " " + k.Object}
+	row := Evidence{Layer: "NIC", What: telemetry.Catalogue[k.Series].Meaning + ", " + spoken(k.Object), Seen: seen, Expected: expected, Role: role, From: k.Series.String() + " " + k.Object}
 	if k.Priority != telemetry.AnyPriority {
 		row.What += fmt.Sprintf(", priority %d", k.Priority)
 	}
@@ -141,8 +141,8 @@ func (v *View) sumOf(id telemetry.SeriesID, object string) (sum float64, known b
 
 func (v *View) lossyFinding(r recovery) (Finding, bool) {
 	f := Finding{
-		Title:    fmt.Sprintf("RoCE packets of %s get lost: %.6g acknowledgements did not come in time", r.object, r.timeouts),
-		Severity: Warning, Confidence: possible, Where: []string{r.object},
+		Title:    fmt.Sprintf("RoCE packets of %s get lost: %.6g acknowledgements did not come in time", spoken(r.object), r.timeouts),
+		Severity: Warning, Confidence: possible, Where: []string{spoken(r.object)},
 		Because:  "with no pause in the priority that RoCE uses and no ECN marks, the fabric drops at every burst, and a lost tail costs a timeout of milliseconds",
 		Evidence: r.rows,
 		WrongIf:  "the timeouts stop while the load stays, or they are from one peer that was restarted",
@@ -154,7 +154,7 @@ func (v *View) lossyFinding(r recovery) (Finding, bool) {
 		Settle: "out_of_sequence at the receiver and packet_seq_err at the sender, read twice under load, beside the switch's drop counters on the same path",
 	}
 	if r.timeouts == 0 {
-		f.Title = fmt.Sprintf("RoCE packets of %s get lost: %.6g were asked for again", r.object, r.resent)
+		f.Title = fmt.Sprintf("RoCE packets of %s get lost: %.6g were asked for again", spoken(r.object), r.resent)
 	}
 	pauses, pausesKnown := v.sumOf(telemetry.NICRxPause, r.object)
 	global, _ := v.sumOf(telemetry.NICRxGlobalPause, r.object)
@@ -172,7 +172,7 @@ func (v *View) lossyFinding(r recovery) (Finding, bool) {
 	clues := 0
 	if marksKnown {
 		clues++
-		row := Evidence{Layer: "NIC", What: "packets that arrived marked (ECN), " + r.object, Seen: "0", Expected: "some, before anything is dropped", Role: "cause"}
+		row := Evidence{Layer: "NIC", What: "packets that arrived marked (ECN), " + spoken(r.object), Seen: "0", Expected: "some, before anything is dropped", Role: "cause"}
 		if cnps > 0 {
 			row.What += fmt.Sprintf("; congestion notifications sent: %.6g", cnps)
 			row.Expected = "as many as the notifications call for"
@@ -193,7 +193,7 @@ func (v *View) lossyFinding(r recovery) (Finding, bool) {
 		if p, ok := v.Win.Points(k); ok {
 			from = p.Origin
 		}
-		f.Evidence = append(f.Evidence, Evidence{Layer: "NIC", What: "priorities that carry traffic, " + r.object, Seen: "only 0", Expected: "RoCE in a priority of its own", Role: "cause", From: from})
+		f.Evidence = append(f.Evidence, Evidence{Layer: "NIC", What: "priorities that carry traffic, " + spoken(r.object), Seen: "only 0", Expected: "RoCE in a priority of its own", Role: "cause", From: from})
 	}
 	if pausesKnown {
 		clues++

@@ -80,7 +80,7 @@ func (v *View) globalPauseFinding(k telemetry.Key, frames telemetry.SeriesID, rx
 		who, fault = "it paused its peer", "this host cannot take what arrives (PCIe, memory, or a slow reader)"
 	}
 	f := Finding{
-		Severity: Warning, Confidence: likely, Where: []string{k.Object},
+		Severity: Warning, Confidence: likely, Where: []string{spoken(k.Object)},
 		Because: "a global pause stops all priorities of the link, and the time is lost to everything on it: " + fault,
 		Not:     []string{"a slow sender: the NIC was told to wait; loss: a paused link drops nothing, so drop counters stay at zero"},
 		WrongIf: "the pause time did not grow while the job ran",
@@ -96,13 +96,13 @@ func (v *View) globalPauseFinding(k telemetry.Key, frames telemetry.SeriesID, rx
 		f.Evidence[0].At = &at
 	}
 	if timed {
-		f.Title = fmt.Sprintf("802.3x pause stops the link of %s for %.1f %% of the time: %s", k.Object, 100*share, who)
+		f.Title = fmt.Sprintf("802.3x pause stops the link of %s for %.1f %% of the time: %s", spoken(k.Object), 100*share, who)
 		f.Confidence = proven
 		if share >= pausedCritically {
 			f.Severity = Critical
 		}
 	} else {
-		f.Title = fmt.Sprintf("802.3x pause stopped the link of %s for %.3g s between two readings: %s", k.Object, paused, who)
+		f.Title = fmt.Sprintf("802.3x pause stopped the link of %s for %.3g s between two readings: %s", spoken(k.Object), paused, who)
 	}
 	fk := telemetry.Key{Series: frames, Object: k.Object, Priority: telemetry.AnyPriority}
 	if n, ok := v.Win.Delta(fk); ok {

@@ -136,7 +136,7 @@ func (v *View) flapsCounted() (findings []Finding, looked bool) {
 			if id == telemetry.SwitchLinkDowns {
 				layer = "switch"
 			}
-			row := Evidence{Layer: layer, What: "link-down events of " + k.Object, Seen: fmt.Sprintf("+%.0f", grew), Expected: "+0", Role: "cause"}
+			row := Evidence{Layer: layer, What: "link-down events of " + spoken(k.Object), Seen: fmt.Sprintf("+%.0f", grew), Expected: "+0", Role: "cause"}
 			if p, ok := v.Win.Points(k); ok {
 				row.From = orElse(p.Origin, id.String()+" "+k.Object)
 			}
@@ -151,7 +151,7 @@ func (v *View) flapsCounted() (findings []Finding, looked bool) {
 				continue
 			}
 			f := flapFinding(k.Object)
-			f.Title = fmt.Sprintf("the link of %s went down %s", k.Object, counted(int(grew), "time", "times"))
+			f.Title = fmt.Sprintf("the link of %s went down %s", spoken(k.Object), counted(int(grew), "time", "times"))
 			f.Severity, f.Confidence = Warning, named
 			f.Evidence = append([]Evidence{row}, tell(v.unreachable(), "effect")...)
 			if len(f.Evidence) > 1 {

@@ -78,6 +78,8 @@ func checkMTUDiffers(v *View) Verdict {
 	f.Evidence = append(f.Evidence, versionRow(b))
 	f.Evidence = append(f.Evidence, tell(symptoms, "effect")...)
 	switch {
+	case since == no && len(symptoms) > 0:
+		return ruledOut(b.String() + " takes the smaller MTU of both ends")
 	case since == no:
 		f.Severity, f.Confidence = Note, possible
 		f.Because = "NCCL before 2.20 takes the smaller MTU of both ends, so this costs a few percent now and will fail after an update"

@@ -176,6 +176,12 @@ func object(host, device string) string {
 	return host + "/" + device
 }
 
+// spoken turns the name a series goes by into one for people: a counter of an unnamed host is "/mlx5_0", one of an
+// unnamed port "/".
+func spoken(object string) string {
+	return orElse(strings.TrimPrefix(object, "/"), "a port that the files do not name")
+}
+
 func names(hosts []string) string {
 	out := make([]string, len(hosts))
 	for i, h := range hosts {
