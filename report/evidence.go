@@ -26,7 +26,7 @@ var headings = [columns]string{"layer", "what", "seen", "expected", "at", ""}
 const (
 	numberWidth = 5
 	gap         = 2
-	minText     = 14
+	minText     = 10
 )
 
 // row is one observation as the table shows it. from is where it was read, "" when the table does not say.

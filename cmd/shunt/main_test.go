@@ -134,6 +134,23 @@ func TestInterrupt(t *testing.T) {
 	}
 }
 
+// A simulation ends with the context, whatever it was doing.
+func TestInterruptedSimulation(t *testing.T) {
+	file := filepath.Join(t.TempDir(), "long.yaml")
+	// Far more than can be simulated in the time that passes before the interrupt.
+	long := "title: long\nfabric: {topology: leaf-spine, leaves: 2, hosts_per_leaf: 4, spines: 2, link: {rate: 400Gbps, delay: 500ns}}\n" +
+		"job:\n  collective: {kind: alltoall, size: 1GiB, repeat: 100}\n"
+	if err := os.WriteFile(file, []byte(long), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	ctx, cancel := context.WithCancel(context.Background())
+	time.AfterFunc(100*time.Millisecond, cancel)
+	code, stdout, stderr := run(t, ctx, "explain", file)
+	if code != exitInterrupted || stdout != "interrupted before anything was found\n" || stderr != "" {
+		t.Errorf("exit code %d, stdout %q, stderr %q", code, stdout, stderr)
+	}
+}
+
 func TestCrash(t *testing.T) {
 	t.Setenv("TMPDIR", t.TempDir())
 	for name, f := range map[string]func() int{
