@@ -27,7 +27,7 @@ func (n *Network) admit(q uint32, sw *swtch, out uint32, k uint32) bool {
 	}
 	c := class(q, pk.prio)
 	in := &n.ingress[c]
-	pk.in = c
+	pk.at = int64(c)
 	if !in.xoff {
 		limit := n.threshold(sw)
 		if n.xoff > 0 {
@@ -43,11 +43,11 @@ func (n *Network) admit(q uint32, sw *swtch, out uint32, k uint32) bool {
 			return true
 		}
 	}
-	if in.headroom+size > in.headroomCap {
+	if int64(in.headroom)+size > n.pauses[c].headroomCap {
 		n.drop(q, k, DropHeadroomFull)
 		return false
 	}
-	in.headroom += size
+	in.headroom += int32(size)
 	return true
 }
 
@@ -61,9 +61,9 @@ func (n *Network) release(s uint32, pk *packet) {
 		sw.used -= size
 		return
 	}
-	in := &n.ingress[pk.in]
-	room := min(in.headroom, size)
-	in.headroom -= room
+	in := &n.ingress[pk.at]
+	room := min(int64(in.headroom), size)
+	in.headroom -= int32(room)
 	in.used -= size - room
 	sw.used -= size - room
 	if !in.xoff || in.headroom > 0 {
@@ -74,6 +74,6 @@ func (n *Network) release(s uint32, pk *packet) {
 		limit = min(limit, n.xoff)
 	}
 	if in.used == 0 || in.used <= limit-n.xon {
-		n.resumePeer(pk.in/Priorities, pk.prio, in)
+		n.resumePeer(uint32(pk.at)/Priorities, pk.prio, in)
 	}
 }

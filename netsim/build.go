@@ -82,9 +82,10 @@ func (n *Network) buildPort(i uint32, switchOf []uint32, c Config) {
 	fp := &f.Ports[i]
 	p := &n.ports[i]
 	*p = port{
-		line: units.NewLine(fp.Rate), delay: int64(fp.Delay), head: none,
+		delay: int64(fp.Delay), head: none,
 		peer: uint32(fp.Peer), node: switchOf[fp.Node], host: fp.Endpoint >= 0,
 	}
+	n.setRate(i, fp.Rate)
 	n.cold[i].wire = int64(fp.Delay)
 	if f.Node(fp.Peer).Role != fabric.Host {
 		p.delay += int64(c.Switch.Latency)
@@ -127,7 +128,7 @@ func (n *Network) shareBuffers(c Config) error {
 			if n.lossless>>prio&1 == 0 {
 				continue
 			}
-			n.ingress[class(uint32(i), prio)].headroomCap = int64(room)
+			n.pauses[class(uint32(i), prio)].headroomCap = int64(room)
 			if !p.host {
 				n.switches[p.node].shared -= int64(room)
 			}

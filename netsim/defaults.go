@@ -92,10 +92,11 @@ func (c Config) Validate() error {
 		}
 	}
 	s, n, d := c.Switch, c.NIC, c.NIC.DCQCN
-	wrong(s.Buffer <= 0, "switch buffer %v: must be positive", s.Buffer)
+	wrong(s.Buffer <= 0 || s.Buffer >= 1<<40, "switch buffer %v: must be positive and below 1 TiB", s.Buffer)
 	wrong(!(s.Alpha > 0 && s.Alpha <= 1024), "switch alpha %v: must be above 0 and at most 1024", s.Alpha)
 	wrong(s.Latency < 0, "switch latency %v: must not be negative", s.Latency)
 	wrong(s.XOFF < 0 || s.XON < 0 || s.Headroom < 0, "switch xoff, xon, headroom: must not be negative")
+	wrong(s.Headroom >= 1<<31, "switch headroom %v: must be below 2 GiB", s.Headroom)
 	wrong(s.XOFF > 0 && s.XON >= s.XOFF, "switch xon %v: must be less than xoff %v, it is the distance below it", s.XON, s.XOFF)
 	wrong(s.ECN.KMin < 0 || s.ECN.KMax < 0 || s.ECN.KMax > 0 && s.ECN.KMax < s.ECN.KMin, "switch ecn: kmax %v must not be below kmin %v", s.ECN.KMax, s.ECN.KMin)
 	wrong(!(s.ECN.PMax >= 0 && s.ECN.PMax <= 1), "switch ecn pmax %v: must be between 0%% and 100%%", s.ECN.PMax)

@@ -55,7 +55,7 @@ func (n *Network) begin(i uint32) {
 			n.queue.push(event{at: n.now + int64(f.Detect), kind: evDetect})
 		}
 	case RateDegraded:
-		p.line = units.NewLine(f.Rate)
+		n.setRate(f.Port, f.Rate)
 	case BitErrors:
 		n.setBER(f.Port, f.BER)
 	case SlowReceiver:
@@ -81,7 +81,7 @@ func (n *Network) heal(i uint32) {
 			n.queue.push(event{at: n.now + int64(f.Detect), kind: evDetect})
 		}
 	case RateDegraded:
-		p.line = units.NewLine(n.f.Ports[f.Port].Rate)
+		n.setRate(f.Port, n.f.Ports[f.Port].Rate)
 	case BitErrors:
 		n.setBER(f.Port, n.f.Ports[f.Port].BER)
 	case SlowReceiver:
@@ -111,9 +111,9 @@ func (n *Network) linkDown(pi uint32) {
 		n.lose(x)
 		for prio := range uint8(Priorities) {
 			n.setPaused(x, &n.ports[x], prio, false)
-			if in := &n.ingress[class(x, prio)]; in.xoff {
+			if in, s := &n.ingress[class(x, prio)], &n.pauses[class(x, prio)]; in.xoff {
 				in.xoff = false
-				n.pauses[class(x, prio)].txTime += uint64(n.now - in.pausedAt)
+				s.txTime += uint64(n.now - s.txSince)
 			}
 		}
 	}
@@ -166,7 +166,7 @@ func (n *Network) detect() {
 	for i := range n.ports {
 		down[i] = n.ports[i].down
 	}
-	n.routes.Exclude(down)
+	n.fail(n.routes.Exclude(down))
 }
 
 func portID(pi uint32) fabric.PortID { return fabric.PortID(pi) }

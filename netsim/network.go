@@ -79,8 +79,9 @@ type Network struct {
 	nvlinkFree []int64
 	todo       []uint32
 	todoHead   int
-	left       int  // operations that the run waits for
-	hopeless   bool // one of them is on a QP that gave up
+	left       int   // operations that the run waits for
+	hopeless   bool  // one of them is on a QP that gave up
+	err        error // ends the run
 }
 
 // coldPort is what a port counts rarely.
@@ -90,6 +91,7 @@ type coldPort struct {
 	CRCErrors        uint64
 	LinkDowns        uint64
 	wire             int64 // propagation alone
+	line             units.Line
 }
 
 // New prepares a run. It fails when the plan names GPUs that the fabric has not, or the configuration cannot be.
@@ -98,7 +100,11 @@ func New(f *fabric.Fabric, plan *workload.Plan, c Config) (*Network, error) {
 	if err := errors.Join(c.Validate(), checkPlan(f, plan), checkFaults(f, c.Faults)); err != nil {
 		return nil, err
 	}
-	n := &Network{f: f, plan: plan, pool: pool{free: none}, freeMsg: none, routes: route.NewTable(f)}
+	routes, err := route.NewTable(f)
+	if err != nil {
+		return nil, err
+	}
+	n := &Network{f: f, plan: plan, pool: pool{free: none}, freeMsg: none, routes: routes}
 	n.configure(c)
 	n.build(c)
 	if err := n.shareBuffers(c); err != nil {
@@ -173,8 +179,9 @@ func (n *Network) RunUntil(t units.Instant) (done bool, err error) {
 			}
 			return false, nil
 		}
-		if n.events == n.maxEvents {
-			return false, fmt.Errorf("%w (%d) at %v", ErrMaxEvents, n.maxEvents, units.At(n.now))
+		if n.events >= n.maxEvents {
+			n.fail(fmt.Errorf("%w (%d) at %v", ErrMaxEvents, n.maxEvents, units.At(n.now)))
+			return false, n.err
 		}
 		n.events++
 		n.now = e.at
@@ -183,7 +190,7 @@ func (n *Network) RunUntil(t units.Instant) (done bool, err error) {
 			n.startReady()
 		}
 	}
-	return true, nil
+	return true, n.err
 }
 
 func (n *Network) handle(e event) {
@@ -228,3 +235,11 @@ func (n *Network) Ops() []OpTime { return n.times }
 
 // OpTime is when an operation ran.
 type OpTime struct{ Start, End units.Instant }
+
+// fail ends the run at the next event with the first error.
+func (n *Network) fail(err error) {
+	if n.err == nil && err != nil {
+		n.err = err
+		n.maxEvents = 0
+	}
+}

@@ -41,7 +41,7 @@ func (n *Network) sendData(pi uint32, p *port, prio uint8) {
 	}
 	pk := &n.pool.packets[k]
 	pk.qp, pk.psn, pk.hash, pk.dst = q, (s.psn0+uint32(seq))&psnMask, s.hash, s.dst
-	pk.size, pk.kind, pk.prio, pk.flags = uint16(payload+headerBytes), data, prio, flags
+	pk.size, pk.prio, pk.flags = uint16(payload+headerBytes), prio, data|flags
 	c := &n.nicCounters[s.src]
 	c.TxDataBytes += uint64(payload)
 	if seq < s.top {
@@ -83,7 +83,7 @@ func (n *Network) sendData(pi uint32, p *port, prio uint8) {
 // pace charges a packet just sent to the QP's rate. When that puts the next one after the wire is free, the QP leaves the ring
 // and is woken in time.
 func (n *Network) pace(q uint32, s *sender, limit int64, size int64, p *port) bool {
-	rate := int64(p.line.Rate())
+	rate := int64(p.rate)
 	if n.cc != nil {
 		d := &n.cc[q]
 		d.Advance(&n.ccParams[s.src], units.At(n.now))
@@ -93,7 +93,7 @@ func (n *Network) pace(q uint32, s *sender, limit int64, size int64, p *port) bo
 	if limit > 0 {
 		rate = min(rate, limit)
 	}
-	if rate >= int64(p.line.Rate()) {
+	if rate >= int64(p.rate) {
 		s.paceAt = n.now
 		return false
 	}
@@ -207,18 +207,18 @@ func (n *Network) deactivate(q uint32) {
 	}
 }
 
-// sendControl sends an ACK, NAK or CNP of QP q back to its sender. ACKs and NAKs ride the class of the data, as they do when both
+// sendControl sends an ACK, NAK or CNP (and flags) of QP q back to its sender. ACKs and NAKs ride the class of the data, as they do when both
 // have the traffic class of the QP; CNPs have one of their own.
-func (n *Network) sendControl(q uint32, kind packetKind, psn uint64, aux uint64, flags uint8) {
+func (n *Network) sendControl(q uint32, kind uint8, psn uint64) {
 	k := n.take()
 	s := &n.snd[q]
 	prio := s.prio
-	if kind == cnp {
+	if kind&kindMask == cnp {
 		prio = cnpPriority
 	}
 	pk := &n.pool.packets[k]
-	pk.qp, pk.psn, pk.aux, pk.hash, pk.dst = q, (s.psn0+uint32(psn))&psnMask, (s.psn0+uint32(aux))&psnMask, n.rcv[q].hash, s.src
-	pk.size, pk.kind, pk.prio, pk.flags = controlBytes, kind, prio, flags
+	pk.qp, pk.psn, pk.hash, pk.dst = q, (s.psn0+uint32(psn))&psnMask, n.rcv[q].hash, s.src
+	pk.size, pk.prio, pk.flags = controlBytes, prio, kind
 	pi := n.nics[s.dst].port
 	p := &n.ports[pi]
 	switch {
@@ -239,14 +239,14 @@ const cnpPriority = 6
 func (n *Network) arriveNIC(pi, ep, k uint32) {
 	c := &n.nics[ep]
 	pk := &n.pool.packets[k]
-	if !c.slow || pk.kind != data {
+	if !c.slow || pk.kind() != data {
 		n.receive(ep, k)
 		return
 	}
 	size := int64(pk.size)
 	in := &n.ingress[class(pi, pk.prio)]
 	if n.lossless>>pk.prio&1 != 0 {
-		if in.used+size > nicXOFF+in.headroomCap {
+		if in.used+size > nicXOFF+n.pauses[class(pi, pk.prio)].headroomCap {
 			n.drop(pi, k, DropHeadroomFull)
 			return
 		}
@@ -304,16 +304,16 @@ func (n *Network) receive(ep, k uint32) {
 		n.drop(n.nics[ep].port, k, DropStale)
 		return
 	}
-	switch pk.kind {
+	switch pk.kind() {
 	case data:
 		n.receiveData(ep, q, k)
 	case cnp:
 		n.give(k)
 		n.notified(q)
 	default:
-		kind, psn, aux, flags := pk.kind, pk.psn, pk.aux, pk.flags
+		psn, flags := pk.psn, pk.flags
 		n.give(k)
-		n.acknowledged(q, kind, psn, aux, flags)
+		n.acknowledged(q, psn, flags)
 	}
 }
 
@@ -330,7 +330,7 @@ func (n *Network) congested(ep, q uint32) {
 	}
 	r.cnpAt = n.now + n.cnpPeriod
 	c.CNPSent++
-	n.sendControl(q, cnp, 0, 0, 0)
+	n.sendControl(q, cnp, 0)
 }
 
 // notified is a CNP at the sender.

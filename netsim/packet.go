@@ -19,40 +19,36 @@ const (
 	psnMask = 1<<psnBits - 1
 )
 
-// packetKind is what a packet is.
-type packetKind uint8
-
+// What a packet is, in packet.flags: two bits of kind, then flags.
 const (
-	data packetKind = iota
-	ack             // everything up to psn has arrived
-	nak             // go-back-N: psn was expected and another came; place: psn is missing
-	cnp             // the receiver saw congestion (RoCEv2 annex A17.9.3)
-)
+	data uint8 = iota
+	ack        // everything up to psn has arrived
+	nak        // go-back-N: psn was expected and another came; place: psn is missing
+	cnp        // the receiver saw congestion (RoCEv2 annex A17.9.3)
 
-// Packet flags.
-const (
-	marked  uint8 = 1 << iota // ECN congestion experienced
-	corrupt                   // a bit went wrong on the last link
-	asksAck                   // the sender wants an acknowledgement (BTH AckReq)
-	isProbe                   // sent by the retransmission timer, or the answer to such a packet
+	kindMask uint8 = 3
+
+	marked  uint8 = 1 << 2 // ECN congestion experienced
+	corrupt uint8 = 1 << 3 // a bit went wrong on the last link
+	asksAck uint8 = 1 << 4 // the sender wants an acknowledgement (BTH AckReq)
+	isProbe uint8 = 1 << 5 // sent by the retransmission timer; with an ack: psn is the newest packet that has arrived
 )
 
 // packet is one packet in motion, named by its index in the pool. It is owned by exactly one of: an egress queue,
-// the link it flies on, or a NIC (N4); next chains it to the one behind it there.
+// the link it flies on, or a NIC (N4); next chains it to the one behind it there. Two share a cache line.
 type packet struct {
-	at    int64 // when it reaches the far end of the link it flies on
+	at    int64 // flying: when it reaches the far end; queued in a switch: the ingress class that is charged for it
 	next  uint32
 	qp    uint32
 	psn   uint32 // 24 bits
 	hash  uint32 // of the 5-tuple, made by the NIC once
 	dst   uint32 // endpoint
-	in    uint32 // ingress class that is charged for it
-	aux   uint32 // ACK of a place receiver: PSN after the newest packet that arrived
 	size  uint16 // bytes on the wire
-	kind  packetKind
 	prio  uint8
-	flags uint8
+	flags uint8 // kind and flags
 }
+
+func (p *packet) kind() uint8 { return p.flags & kindMask }
 
 // pool hands out packets; the one given back last goes out first, because it is still in the cache.
 type pool struct {

@@ -15,14 +15,17 @@ const pauseOn = 0x80
 type pauseState struct {
 	rx, tx         uint64
 	rxTime, txTime uint64
-	rxSince        int64 // when the pause under way began; meaningful while paused
+	rxSince        int64 // since when this port is paused, while it is
+	txSince        int64 // since when its peer is held paused, while it is
+	headroomCap    int64
 }
 
 // pausePeer tells the peer of ingress port q to stop sending a class.
 func (n *Network) pausePeer(q uint32, prio uint8, in *ingress) {
 	in.xoff = true
-	in.pausedAt = n.now
-	n.pauses[class(q, prio)].tx++
+	s := &n.pauses[class(q, prio)]
+	s.tx++
+	s.txSince = n.now
 	n.sendPause(q, prio|pauseOn)
 }
 
@@ -31,7 +34,7 @@ func (n *Network) resumePeer(q uint32, prio uint8, in *ingress) {
 	in.xoff = false
 	s := &n.pauses[class(q, prio)]
 	s.tx++
-	s.txTime += uint64(n.now - in.pausedAt)
+	s.txTime += uint64(n.now - s.txSince)
 	n.sendPause(q, prio)
 }
 
@@ -40,7 +43,7 @@ func (n *Network) sendPause(q uint32, what uint8) {
 	if p.down {
 		return
 	}
-	p.busy = max(p.busy, n.now) + int64(p.line.Next(pauseBytes))
+	p.busy = max(p.busy, n.now) + n.wireTime(q, p, pauseBytes)
 	n.queue.push(event{at: p.busy + n.cold[q].wire, kind: evPause, arg: p.peer, gen: p.gen, prio: what})
 }
 

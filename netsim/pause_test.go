@@ -45,7 +45,7 @@ func TestHeadroomSuffices(t *testing.T) {
 			}
 			for i := range n.ingress {
 				if !n.ports[i/Priorities].host {
-					most = max(most, n.ingress[i].headroom)
+					most = max(most, int64(n.ingress[i].headroom))
 				}
 			}
 			if done {

@@ -98,7 +98,7 @@ func (n *Network) receivePlace(ep, q, k uint32) {
 	pk := &n.pool.packets[k]
 	c, r, a := &n.nicCounters[ep], &n.rcv[q], &n.arrived[q]
 	asked := pk.flags&asksAck != 0
-	probe := pk.flags & isProbe
+	probe := pk.flags&isProbe != 0
 	d := signed(pk.psn - (n.snd[q].psn0 + uint32(r.epsn)))
 	seq := r.epsn + uint64(d)
 	switch {
@@ -135,11 +135,14 @@ func (n *Network) receivePlace(ep, q, k uint32) {
 			}
 		}
 	}
-	n.askMissing(q, r, a, probe != 0)
+	n.askMissing(q, r, a, probe)
 	done := r.msg != none && r.epsn >= n.msgs[r.msg].end
 	if done || asked || r.unacked >= n.ackEvery {
 		r.unacked = 0
-		n.sendControl(q, ack, r.epsn-1, a.top, probe)
+		n.sendControl(q, ack, r.epsn-1)
+	}
+	if probe {
+		n.sendControl(q, ack|isProbe, a.top-1)
 	}
 	for r.msg != none && r.epsn >= n.msgs[r.msg].end {
 		n.messageDone(r)
@@ -161,7 +164,7 @@ func (n *Network) askMissing(q uint32, r *receiver, a *arrivals, probe bool) {
 	}
 	for ; a.asked < limit; a.asked++ {
 		if !a.has(a.asked) {
-			n.sendControl(q, nak, a.asked, a.top, 0)
+			n.sendControl(q, nak, a.asked)
 		}
 	}
 }

@@ -5,12 +5,13 @@ import (
 )
 
 // port is one end of a link: what leaves through it and what flies from it. Most events touch one port and two of
-// its classes, so each is kept to one or two cache lines; what is rarely needed lies in ports' cold parts.
+// its classes, so each is kept to a cache line; what is rarely needed lies in coldPort and pauseState.
 type port struct {
-	busy       int64 // until then the wire is taken
-	delay      int64 // propagation, and the latency of the switch at the far end
-	line       units.Line
-	head, tail uint32 // packets in flight, in order of arrival
+	busy       int64      // until then the wire is taken
+	delay      int64      // propagation, and the latency of the switch at the far end
+	psByte     int64      // time of a byte where it is whole picoseconds, else 0 and coldPort.line reckons
+	rate       units.Rate // of the wire
+	head, tail uint32     // packets in flight, in order of arrival
 
 	peer uint32
 	node uint32 // switch number, or endpoint of a NIC
@@ -34,25 +35,42 @@ type egress struct {
 	head, tail        uint32 // queued packets; on a NIC the control packets
 	deficit           int32  // bytes the class may still send this turn
 	ring              uint32 // NIC: last QP of the ring of those that may send, none when empty
+	_                 [8]byte
 }
 
 // ingress is the receiving side of one class of a port.
 type ingress struct {
 	rxBytes, rxPacket uint64
 	used              int64 // bytes of the shared buffer held by what came in here
-	headroom          int64 // bytes of the headroom held
-	headroomCap       int64
-	pausedAt          int64 // since when the peer is held paused
+	headroom          int32 // bytes of the headroom held
 	xoff              bool  // the peer is held paused
 }
 
 // class is the index of a port's class in Network.egress and Network.ingress.
 func class(port uint32, prio uint8) uint32 { return port*Priorities + uint32(prio) }
 
+// wireTime is how long the next b bytes take port pi.
+func (n *Network) wireTime(pi uint32, p *port, b int64) int64 {
+	if p.psByte != 0 {
+		return b * p.psByte
+	}
+	return int64(n.cold[pi].line.Next(units.Bytes(b)))
+}
+
+// setRate gives the wire of port pi a rate.
+func (n *Network) setRate(pi uint32, r units.Rate) {
+	p, c := &n.ports[pi], &n.cold[pi]
+	p.rate, p.psByte, c.line = r, 0, units.NewLine(r)
+	one, many := units.NewLine(r), units.NewLine(r)
+	if ps := one.Next(1); many.Next(1<<20) == ps<<20 { // no remainder to carry
+		p.psByte = int64(ps)
+	}
+}
+
 // transmit puts a packet on the idle wire of port pi.
 func (n *Network) transmit(pi uint32, p *port, k uint32) {
 	pk := &n.pool.packets[k]
-	p.busy = n.now + int64(p.line.Next(units.Bytes(pk.size)))
+	p.busy = n.now + n.wireTime(pi, p, int64(pk.size))
 	pk.at = p.busy + p.delay
 	pk.next = none
 	e := &n.egress[class(pi, pk.prio)]
@@ -209,7 +227,7 @@ func (n *Network) dequeue(pi uint32, p *port, prio uint8) uint32 {
 	pk := &n.pool.packets[k]
 	e.head = pk.next
 	if !p.host {
-		if pk.kind == data && n.lossless>>prio&1 != 0 {
+		if pk.kind() == data && n.lossless>>prio&1 != 0 {
 			n.mark(pi, e, pk)
 		}
 		n.release(p.node, pk)

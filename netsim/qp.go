@@ -115,7 +115,7 @@ func (n *Network) receiveData(ep, q, k uint32) {
 		done := r.msg != none && r.epsn == n.msgs[r.msg].end
 		if done || r.unacked >= n.ackEvery {
 			r.unacked = 0
-			n.sendControl(q, ack, r.epsn-1, 0, 0)
+			n.sendControl(q, ack, r.epsn-1)
 		}
 		if done {
 			n.messageDone(r)
@@ -126,12 +126,12 @@ func (n *Network) receiveData(ep, q, k uint32) {
 		if !r.naked {
 			r.naked = true
 			r.unacked = 0
-			n.sendControl(q, nak, r.epsn, 0, 0)
+			n.sendControl(q, nak, r.epsn)
 		}
 	default: // the sender did not see the acknowledgement: repeat it (9.7.5.1.4)
 		c.DuplicateRequest++
 		n.drop(n.nics[ep].port, k, DropStale)
-		n.sendControl(q, ack, r.epsn-1, 0, 0)
+		n.sendControl(q, ack, r.epsn-1)
 	}
 }
 
@@ -143,11 +143,17 @@ func (n *Network) messageDone(r *receiver) {
 }
 
 // acknowledged is an ACK or NAK at the sender.
-func (n *Network) acknowledged(q uint32, kind packetKind, psn, aux uint32, flags uint8) {
+func (n *Network) acknowledged(q uint32, psn uint32, flags uint8) {
 	s := &n.snd[q]
 	d := signed(psn - (s.psn0 + uint32(s.una)))
 	reached := s.una + uint64(d) + 1
-	if kind == nak {
+	isNAK := flags&kindMask == nak
+	if flags&isProbe != 0 {
+		n.probeAnswered(q, s, reached)
+		n.activate(q)
+		return
+	}
+	if isNAK {
 		n.nicCounters[s.src].PacketSeqErr++
 		if n.missing != nil {
 			n.isMissing(q, s, s.una+uint64(d))
@@ -156,7 +162,7 @@ func (n *Network) acknowledged(q uint32, kind packetKind, psn, aux uint32, flags
 		}
 		reached--
 	}
-	if d < 0 && !(kind == nak && d == -1) {
+	if d < 0 && !(isNAK && d == -1) {
 		return // older than what is known
 	}
 	progress := reached > s.una
@@ -166,11 +172,7 @@ func (n *Network) acknowledged(q uint32, kind packetKind, psn, aux uint32, flags
 	if progress {
 		n.advance(q, s, reached)
 	}
-	if n.missing != nil {
-		if flags&isProbe != 0 {
-			n.probeAnswered(q, s, s.una+uint64(signed(aux-(s.psn0+uint32(s.una)))))
-		}
-	} else if kind == nak && s.una < s.nxt {
+	if isNAK && s.una < s.nxt {
 		if !progress && !n.retry(q, s) {
 			return
 		}

@@ -11,7 +11,7 @@ import (
 // Port returns the counters of a port, with its queue gauges and open pauses brought up to the present.
 func (n *Network) Port(p fabric.PortID) PortCounters {
 	cold := &n.cold[p]
-	c := PortCounters{Drops: cold.drops, CRCErrors: cold.CRCErrors, LinkDowns: cold.LinkDowns, Rate: n.ports[p].line.Rate()}
+	c := PortCounters{Drops: cold.drops, CRCErrors: cold.CRCErrors, LinkDowns: cold.LinkDowns, Rate: n.ports[p].rate}
 	if n.ports[p].down {
 		c.Rate = 0
 	}
@@ -28,7 +28,7 @@ func (n *Network) Port(p fabric.PortID) PortCounters {
 			c.PauseRxTime[prio] += uint64(n.now - s.rxSince)
 		}
 		if in.xoff {
-			c.PauseTxTime[prio] += uint64(n.now - in.pausedAt)
+			c.PauseTxTime[prio] += uint64(n.now - s.txSince)
 		}
 	}
 	return c
@@ -172,7 +172,7 @@ func (n *Network) buffersConserved() []error {
 		for prio := range uint8(Priorities) {
 			c := class(uint32(i), prio)
 			held[p.node] += n.egress[c].bytes
-			room[p.node] += n.ingress[c].headroom
+			room[p.node] += int64(n.ingress[c].headroom)
 			charged[p.node] += n.ingress[c].used
 			if n.lossless>>prio&1 == 0 {
 				charged[p.node] += n.egress[c].bytes

@@ -69,13 +69,18 @@ func TestPickSpreads(t *testing.T) {
 // it is back the table is as it was.
 func TestExclude(t *testing.T) {
 	f := small()
-	table := NewTable(f)
+	table, err := NewTable(f)
+	if err != nil {
+		t.Fatal(err)
+	}
 	leaf := func(i int) fabric.NodeID { return f.Ports[f.Ports[f.Endpoints[2*i]].Peer].Node }
 	dead := f.NextHops(leaf(0), 2)[1]
 	spine := f.Ports[f.Ports[dead].Peer].Node
 	down := make([]bool, len(f.Ports))
 	down[dead], down[f.Ports[dead].Peer] = true, true
-	table.Exclude(down)
+	if err := table.Exclude(down); err != nil {
+		t.Fatal(err)
+	}
 	uses := func(sw fabric.NodeID, ep uint32) bool {
 		for _, p := range table.Ports(sw, ep) {
 			if f.Ports[f.Ports[p].Peer].Node == spine {
@@ -102,7 +107,9 @@ func TestExclude(t *testing.T) {
 	if got := table.Ports(spine, 0); len(got) != 0 {
 		t.Errorf("the spine still has %v", got)
 	}
-	table.Exclude(make([]bool, len(f.Ports)))
+	if err := table.Exclude(make([]bool, len(f.Ports))); err != nil {
+		t.Fatal(err)
+	}
 	for n := range f.Nodes {
 		if f.Nodes[n].Role == fabric.Host {
 			continue

@@ -1,14 +1,19 @@
 package route
 
 import (
+	"errors"
+
 	"github.com/shunt-network/shunt/fabric"
 )
 
-// Hop is where a packet leaves a switch: a single port, or a choice among several.
-type Hop struct {
-	first uint32 // index into members
-	n     uint32
-}
+// hop is where a packet leaves a switch: the ports members[first:first+n]. Most look-ups miss the cache, so it is one word: n in the
+// low countBits, first above.
+type hop uint32
+
+const countBits = 10
+
+// ErrTooLarge refuses a fabric with more than 1023 equal-cost ports at a switch, or more than 4 million ports in all next-hop sets.
+var ErrTooLarge = errors.New("route: the fabric is too large for the next-hop table")
 
 // Table holds the next hops of every switch in use. It starts as the fabric's shortest paths and shrinks by the links that
 // are known to be down; it never takes a longer path, as switches in a Clos network that share an AS number do not
@@ -17,14 +22,15 @@ type Table struct {
 	f       *fabric.Fabric
 	rows    []int32 // node -> row, -1 for a host
 	width   int
-	hops    []Hop // row*width + endpoint
+	hops    []hop // row*width + endpoint
 	members []fabric.PortID
-	sets    map[string]Hop // only to share members; never iterated
+	sets    map[string]hop // only to share members; never iterated
+	err     error
 }
 
 // NewTable starts with every link up.
-func NewTable(f *fabric.Fabric) *Table {
-	t := &Table{f: f, width: len(f.Endpoints), rows: make([]int32, len(f.Nodes)), sets: map[string]Hop{}}
+func NewTable(f *fabric.Fabric) (*Table, error) {
+	t := &Table{f: f, width: len(f.Endpoints), rows: make([]int32, len(f.Nodes)), sets: map[string]hop{}}
 	rows := int32(0)
 	for i := range f.Nodes {
 		t.rows[i] = -1
@@ -33,8 +39,8 @@ func NewTable(f *fabric.Fabric) *Table {
 			rows++
 		}
 	}
-	t.hops = make([]Hop, int(rows)*t.width)
-	shared := make([]Hop, len(f.Sets()))
+	t.hops = make([]hop, int(rows)*t.width)
+	shared := make([]hop, len(f.Sets()))
 	for i, set := range f.Sets() {
 		shared[i] = t.intern(set)
 	}
@@ -46,10 +52,10 @@ func NewTable(f *fabric.Fabric) *Table {
 			t.hops[int(row)*t.width+ep] = shared[f.NextHopSet(fabric.NodeID(node), int32(ep))]
 		}
 	}
-	return t
+	return t, t.err
 }
 
-func (t *Table) intern(set []fabric.PortID) Hop {
+func (t *Table) intern(set []fabric.PortID) hop {
 	key := make([]byte, 0, 4*len(set))
 	for _, p := range set {
 		key = append(key, byte(p), byte(p>>8), byte(p>>16), byte(p>>24))
@@ -57,7 +63,11 @@ func (t *Table) intern(set []fabric.PortID) Hop {
 	if h, ok := t.sets[string(key)]; ok {
 		return h
 	}
-	h := Hop{first: uint32(len(t.members)), n: uint32(len(set))}
+	if len(set) >= 1<<countBits || len(t.members)+len(set) >= 1<<(32-countBits) {
+		t.err = ErrTooLarge
+		return 0
+	}
+	h := hop(len(t.members)<<countBits | len(set))
 	t.members = append(t.members, set...)
 	t.sets[string(key)] = h
 	return h
@@ -67,12 +77,12 @@ func (t *Table) intern(set []fabric.PortID) Hop {
 // shared: do not change it.
 func (t *Table) Ports(sw fabric.NodeID, ep uint32) []fabric.PortID {
 	h := t.hops[int(t.rows[sw])*t.width+int(ep)]
-	return t.members[h.first : h.first+h.n : h.first+h.n]
+	return t.members[h>>countBits:][:h&(1<<countBits-1)]
 }
 
 // Exclude recomputes the table for the links that are down (by port, both ends): a switch stops using a port whose
 // link is down, or whose far end has no way left to the destination.
-func (t *Table) Exclude(down []bool) {
+func (t *Table) Exclude(down []bool) error {
 	const unknown, busy = 0, 1
 	state := make([]uint8, len(t.f.Nodes))
 	alive := make([]bool, len(t.f.Nodes))
@@ -101,4 +111,5 @@ func (t *Table) Exclude(down []bool) {
 			}
 		}
 	}
+	return t.err
 }
