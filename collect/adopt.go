@@ -3,14 +3,13 @@ package collect
 import (
 	"net/netip"
 
-	"github.com/shunt-network/shunt/collect/fragment"
 	"github.com/shunt-network/shunt/evidence"
 )
 
 // adopt finds out whose outputs those without a host are: NCCL logs name the host with every address it uses, and
 // an output that lists one of these addresses is of that host. Where addresses point to several hosts, or to none,
 // the host stays unnamed.
-func adopt(inv *evidence.Inventory, fragments []*fragment.Fragment) {
+func adopt(inv *evidence.Inventory, parts []part) {
 	var unnamed *evidence.Host
 	for _, h := range inv.Hosts {
 		if h.Name == "" {
@@ -30,10 +29,10 @@ func adopt(inv *evidence.Inventory, fragments []*fragment.Fragment) {
 		}
 	}
 	unnamed.Name = name
-	for _, f := range fragments {
-		for i := range f.Samples {
-			if f.Samples[i].Host == "" {
-				f.Samples[i].Host = name
+	for _, p := range parts {
+		for i := range p.Samples {
+			if p.Samples[i].Host == "" {
+				p.Samples[i].Host = name
 			}
 		}
 	}

@@ -9,6 +9,7 @@ import (
 	"path/filepath"
 	"strings"
 
+	"github.com/shunt-network/shunt/collect/nccltests"
 	"github.com/shunt-network/shunt/evidence"
 	"github.com/shunt-network/shunt/telemetry"
 )
@@ -173,6 +174,27 @@ func (s *session) result() (*evidence.Inventory, *telemetry.Window, error) {
 	}
 	s.nccl.Finish()
 	s.tree.Finish()
-	adopt(s.inv, s.fragments)
-	return s.inv, timeline(s.inv, s.fragments), nil
+	adopt(s.inv, s.parts)
+	s.nameTests()
+	return s.inv, timeline(s.inv, s.parts), nil
+}
+
+// nameTests gives the tables that do not say which test they are of the name of the one test that was run, where the
+// command lines among the inputs run no other.
+func (s *session) nameTests() {
+	if len(s.tests) != 1 {
+		return
+	}
+	for test := range s.tests {
+		for i := range s.inv.Calls {
+			if c := &s.inv.Calls[i]; c.Name == "" {
+				c.Name, c.Kind = test, nccltests.KindOf(test)
+			}
+		}
+		for i := range s.inv.Tables {
+			if t := &s.inv.Tables[i]; t.Test == "" {
+				t.Test = test
+			}
+		}
+	}
 }

@@ -125,55 +125,68 @@ type moment struct {
 	timed   bool // and how much time had passed
 }
 
-// The order of the words for moments. Numbers (t0, sample2) order by themselves.
+// The order of the words for moments. Numbers (t0, sample2) order by themselves, and a span alone (_10s) is after.
 const (
 	momentBefore = iota
 	momentDuring
 	momentAfter
 )
 
-// momentOf reads the moment off a file's name: _before, _after_10s, _t0, _t1, sample2, or a number at its end.
+// momentOf reads the moment off a path: ethtool_before.txt, ethtool_after_10s.txt, ethtool_t1.txt, ethtool_2.txt, or
+// the folder before/ or t0/ a whole collection stands in.
 func momentOf(name string) moment {
-	base := path.Base(name)
-	base = strings.TrimSuffix(base, path.Ext(base))
-	base = withoutDevice(base)
+	dir, base := path.Split(name)
+	if m := momentIn(strings.TrimSuffix(base, path.Ext(base))); m.known {
+		return m
+	}
+	folders := strings.Split(strings.Trim(dir, "/"), "/")
+	for i := len(folders) - 1; i >= 0; i-- {
+		if m := momentIn(folders[i]); m.known {
+			return m
+		}
+	}
+	return moment{}
+}
+
+// momentIn reads the moment off one name.
+func momentIn(name string) moment {
 	var m moment
-	number, hasNumber := 0, false
-	for _, token := range strings.FieldsFunc(strings.ToLower(base), func(r rune) bool { return r == '_' || r == '.' || r == '-' }) {
-		switch token {
-		case "before", "pre", "start", "begin":
-			m.order, m.known = momentBefore, true
-			continue
-		case "during", "mid":
-			m.order, m.known = momentDuring, true
-			continue
-		case "after", "post", "end":
-			m.order, m.known = momentAfter, true
+	number, numbered := 0, false
+	for _, token := range strings.FieldsFunc(strings.ToLower(withoutDevice(name)), func(r rune) bool { return r == '_' || r == '.' || r == '-' }) {
+		if order, ok := moments[token]; ok {
+			m.order, m.known = order, true
 			continue
 		}
 		if d, ok := span(strings.TrimPrefix(strings.TrimPrefix(token, "after"), "t")); ok {
 			m.elapsed, m.timed = d, true
-			if strings.HasPrefix(token, "after") {
-				m.order, m.known = momentAfter, true
+			continue
+		}
+		for _, p := range counted {
+			if n, err := strconv.ParseUint(strings.TrimPrefix(token, p), 10, 40); err == nil {
+				number, numbered = int(n), true
+				break
 			}
-			continue
-		}
-		if hostLike(token) || deviceLike(token) {
-			continue
-		}
-		if n, err := strconv.Atoi(strings.TrimLeft(token, "abcdefghijklmnopqrstuvwxyz")); err == nil && n >= 0 {
-			number, hasNumber = n, true
 		}
 	}
 	switch {
 	case m.known:
 	case m.timed:
-		m.order, m.known = int(m.elapsed/units.Millisecond), true
-	case hasNumber:
+		m.order, m.known = momentAfter, true
+	case numbered:
 		m.order, m.known = number, true
 	}
 	return m
 }
+
+// moments are the words for moments, in their order.
+var moments = map[string]int{
+	"before": momentBefore, "pre": momentBefore, "start": momentBefore, "begin": momentBefore, "baseline": momentBefore,
+	"during": momentDuring, "mid": momentDuring,
+	"after": momentAfter, "post": momentAfter, "end": momentAfter,
+}
+
+// counted are the words a number follows when it counts moments; the empty one last, for a number alone.
+var counted = []string{"sample", "snapshot", "snap", "round", "iter", "step", "t", "s", ""}
 
 // span reads "10s", "500ms", "5min".
 func span(s string) (units.Duration, bool) {

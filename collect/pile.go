@@ -1,12 +1,11 @@
 package collect
 
 import (
-	"bufio"
 	"bytes"
-	"compress/gzip"
 	"fmt"
 	"io"
 	"path"
+	"slices"
 	"strings"
 
 	"github.com/shunt-network/shunt/collect/environ"
@@ -14,141 +13,37 @@ import (
 	"github.com/shunt-network/shunt/collect/joblog"
 	"github.com/shunt-network/shunt/collect/lines"
 	"github.com/shunt-network/shunt/collect/nccl"
-	"github.com/shunt-network/shunt/collect/sysfs"
+	"github.com/shunt-network/shunt/collect/nccltests"
 	"github.com/shunt-network/shunt/evidence"
 )
 
-// session is one Load: what all files share.
-type session struct {
-	opt       Options
-	inv       *evidence.Inventory
-	events    *fragment.Events
-	nccl      *nccl.Log
-	job       *joblog.Log
-	tree      *sysfs.Tree
-	fragments []*fragment.Fragment // those with samples
-	trees     map[string]bool      // copied /sys trees that are listed already
-	files     int
-	opened    int
+// pile is a text that may hold several outputs: each line is one of a log, or begins an output, or belongs to the
+// output that began last.
+type pile struct {
+	s        *session
+	f        *fragment.Fragment
+	formats  []string
+	hosts    []string // that the content names
+	device   string   // that the name of the file speaks of
+	test     string   // of nccl-tests, named by a command line
+	sections map[string]*section
+	order    []*section
 }
 
-func newSession(opt Options) *session {
-	inv := &evidence.Inventory{}
-	events := fragment.NewEvents()
-	return &session{
-		opt: opt.filled(), inv: inv, events: events, nccl: nccl.NewLog(inv, events), job: joblog.New(inv, events), tree: sysfs.NewTree(), trees: map[string]bool{},
-	}
+// section is the output that is being read, of one host where lines carry their host (pdsh, clush).
+type section struct {
+	parser parser
+	kind   int // index into kinds, -1 before the first output
 }
 
-// input is a file and the names it goes by.
-type input struct {
-	name string // decides about host, device and moment
-	show string // stands in sources
-}
+// ender is a parser that knows what it read only once its output is over.
+type ender interface{ End() }
 
-func (s *session) unreadable(show, why string) {
-	s.inv.Unreadable = append(s.inv.Unreadable, evidence.Unreadable{From: evidence.Source{File: show}, Why: why})
-}
-
-// headBytes is how much of a file is looked at to tell text from binary.
-const headBytes = 4096
-
-// stream reads one input to its end.
-func (s *session) stream(in input, r io.Reader) {
-	f := fragment.New(s.inv, in.show)
-	f.Host, f.Device = hostOf(in.name), deviceOf(in.name)
-	br := bufio.NewReaderSize(io.LimitReader(r, s.opt.MaxFileBytes), headBytes)
-	head, err := br.Peek(headBytes)
-	if len(head) == 0 && err != nil && err != io.EOF {
-		s.unreadable(in.show, reason(err))
-		return
-	}
-	s.opened++
-	if at, ok := sysfs.Locate(in.name); ok {
-		s.sysfsFile(f, at, br)
-		return
-	}
-	if len(head) == 0 {
-		s.unreadable(in.show, "empty file")
-		return
-	}
-	if bytes.HasPrefix(head, []byte("\x1f\x8b")) {
-		s.unzip(in, br)
-		return
-	}
-	if why := notText(head); why != "" {
-		s.unreadable(in.show, why)
-		return
-	}
-	s.pile(f, br)
-	s.keep(f)
-}
-
-// unzip reads a gzip file as what is in it. Its limit is that of any file, so that a small file that unpacks to
-// terabytes ends there.
-func (s *session) unzip(in input, r io.Reader) {
-	z, err := gzip.NewReader(r)
-	if err != nil {
-		s.unreadable(in.show, "damaged gzip file: "+err.Error())
-		return
-	}
-	s.opened-- // the inner stream counts
-	in.name = strings.TrimSuffix(in.name, ".gz")
-	s.stream(in, z)
-}
-
-// environment opens a reader of settings.
-func (s *session) environment(f *fragment.Fragment) parser { return environ.New(f) }
-
-// keep holds on to a fragment that has samples.
-func (s *session) keep(f *fragment.Fragment) {
-	if f.Dropped > 0 {
-		s.unreadable(f.File, fmt.Sprintf("%d counters past the limit of %d were not kept", f.Dropped, fragment.MaxSamples))
-	}
-	if len(f.Samples) > 0 {
-		s.fragments = append(s.fragments, f)
-	}
-}
-
-// sysfsFile reads one file of a copied /sys tree; the tree is listed once, not each of its thousands of files.
-func (s *session) sysfsFile(f *fragment.Fragment, at sysfs.Place, r io.Reader) {
-	value, err := io.ReadAll(io.LimitReader(r, sysfs.MaxValue))
-	if err != nil {
-		s.unreadable(f.File, reason(err))
-		return
-	}
-	root := strings.TrimSuffix(strings.TrimSuffix(f.File, at.Name), "/")
-	if i := strings.LastIndex(root, "/ports/"); at.Port > 0 && i >= 0 {
-		root = root[:i]
-	}
-	if !s.trees[root] {
-		s.trees[root] = true
-		s.inv.Files = append(s.inv.Files, evidence.File{Path: root, Format: string(Sysfs), Host: f.Host})
-	}
-	s.tree.File(f, at, value, 0)
-	s.keep(f)
-}
-
-// pile reads a text that may hold several outputs: each line is one of a log, or begins an output, or belongs to
-// the output that began last.
+// pile reads a text to its end.
 func (s *session) pile(f *fragment.Fragment, r io.Reader) {
-	var formats []string
-	note := func(format Format) {
-		for _, have := range formats {
-			if have == string(format) {
-				return
-			}
-		}
-		formats = append(formats, string(format))
-	}
+	p := &pile{s: s, f: f, device: f.Device, sections: map[string]*section{}}
 	markdown := strings.EqualFold(path.Ext(f.File), ".md")
 	fenced := false
-	current, open := parser(nil), -1
-	finish := func() {
-		if e, ok := current.(ender); ok {
-			e.End()
-		}
-	}
 	lr := lines.NewReader(r)
 	for line, ok := lr.Next(); ok; line, ok = lr.Next() {
 		if markdown { // prose quotes outputs to talk about them; only what stands in a fence was printed by a tool
@@ -160,45 +55,123 @@ func (s *session) pile(f *fragment.Fragment, r io.Reader) {
 				continue
 			}
 		}
-		if s.nccl.Line(f, line, lr.N) {
-			note(NCCLLog)
-			continue
-		}
-		if program := s.job.Line(f, line, lr.N); program != joblog.None {
-			note(Format(program))
-			continue
-		}
-		line = lines.Unwrap(line)
-		if k := detect(line); k >= 0 && k != open {
-			finish()
-			current, open = kinds[k].open(s, f), k
-			note(kinds[k].format)
-		}
-		if current != nil {
-			current.Line(line, lr.N)
-		}
+		p.line(line, lr.N)
 	}
-	finish()
-	s.ended(f, lr, formats, markdown)
+	for _, sec := range p.order {
+		sec.end()
+	}
+	p.ended(lr, markdown)
 }
 
-// ender is a parser that knows what it read only once its output is over.
-type ender interface{ End() }
+func (p *pile) line(line []byte, n int) {
+	if program := p.s.nccl.Line(p.f, line, n); program != nccl.None {
+		p.note(Format(program))
+		p.host(p.s.nccl.Host)
+		return
+	}
+	if program := p.s.job.Line(p.f, line, n); program != joblog.None {
+		p.note(Format(program))
+		return
+	}
+	line = lines.Unwrap(line)
+	if p.prompt(line) {
+		return
+	}
+	k := detect(line)
+	if k < 0 {
+		if host, rest, ok := lines.Host(line); ok && p.prefixed(string(host), rest, n) {
+			return
+		}
+	}
+	p.section("").line(p, k, line, n)
+}
+
+// prefixed reads a line that carries its host, "node1: CA 'mlx5_0'". The prefix counts as one where an output begins
+// behind it, or has begun before behind the same.
+func (p *pile) prefixed(host string, rest []byte, n int) bool {
+	k := detect(rest)
+	if _, open := p.sections[host]; !open && (k < 0 || !hostLike(host)) {
+		return false
+	}
+	before := p.f.Host
+	p.f.Host = host
+	p.section(host).line(p, k, rest, n)
+	p.f.Host = before
+	p.host(host)
+	return true
+}
+
+func (p *pile) section(host string) *section {
+	sec := p.sections[host]
+	if sec == nil {
+		sec = &section{kind: -1}
+		p.sections[host] = sec
+		p.order = append(p.order, sec)
+	}
+	return sec
+}
+
+// line gives a line to the output it belongs to, or begins a new one.
+func (sec *section) line(p *pile, k int, line []byte, n int) {
+	if k >= 0 && k != sec.kind {
+		sec.end()
+		sec.parser, sec.kind = kinds[k].open(p.s, p.f), k
+		p.note(kinds[k].format)
+		if t, ok := sec.parser.(*nccltests.Table); ok {
+			t.Command(p.test)
+		}
+	}
+	if sec.parser == nil {
+		return
+	}
+	sec.parser.Line(line, n)
+	if _, ok := sec.parser.(*environ.Vars); ok {
+		if test := nccltests.TestOf(string(line)); test != "" {
+			p.test = test
+			p.s.tests[test] = true
+		}
+	}
+}
+
+func (sec *section) end() {
+	if e, ok := sec.parser.(ender); ok {
+		e.End()
+	}
+	sec.parser, sec.kind = nil, -1
+}
+
+func (p *pile) note(format Format) {
+	if !slices.Contains(p.formats, string(format)) {
+		p.formats = append(p.formats, string(format))
+	}
+}
+
+// host notes a host that the content names.
+func (p *pile) host(name string) {
+	if name != "" && len(p.hosts) < 2 && !slices.Contains(p.hosts, name) {
+		p.hosts = append(p.hosts, name)
+	}
+}
 
 // ended lists the file, or names why it is of no use.
-func (s *session) ended(f *fragment.Fragment, lr *lines.Reader, formats []string, markdown bool) {
+func (p *pile) ended(lr *lines.Reader, markdown bool) {
+	inv, f := p.s.inv, p.f
 	if err := lr.Err(); err != nil {
-		s.inv.Unreadable = append(s.inv.Unreadable, evidence.Unreadable{From: f.At(lr.N), Why: "cut off: " + reason(err)})
+		inv.Unreadable = append(inv.Unreadable, evidence.Unreadable{From: f.At(lr.N), Why: "cut off: " + reason(err)})
 	}
 	if lr.Cut > 0 {
-		s.unreadable(f.File, fmt.Sprintf("%d lines longer than %d bytes were cut", lr.Cut, lines.MaxLine))
+		p.s.unreadable(f.File, fmt.Sprintf("%d lines longer than %d bytes were cut", lr.Cut, lines.MaxLine))
 	}
 	switch {
-	case len(formats) > 0:
-		s.inv.Files = append(s.inv.Files, evidence.File{Path: f.File, Format: strings.Join(formats, ", "), Host: f.Host})
+	case len(p.formats) > 0:
+		host := f.Host
+		if len(p.hosts) == 1 {
+			host = p.hosts[0]
+		}
+		inv.Files = append(inv.Files, evidence.File{Path: f.File, Format: strings.Join(p.formats, ", "), Host: host})
 	case markdown:
-		s.unreadable(f.File, "prose without a block of output")
+		p.s.unreadable(f.File, "prose without a block of output")
 	case lr.Err() == nil:
-		s.unreadable(f.File, "not recognised")
+		p.s.unreadable(f.File, "not recognised")
 	}
 }

@@ -31,7 +31,8 @@ type Format string
 // Formats.
 const (
 	Unknown           Format = ""
-	NCCLLog           Format = "nccl log"
+	NCCLLog           Format = Format(nccl.LogLine)
+	NCCLRAS           Format = Format(nccl.RASReport)
 	EthtoolStatistics Format = "ethtool -S"
 	EthtoolPause      Format = "ethtool -a"
 	ShowGIDs          Format = "show_gids"
@@ -88,7 +89,7 @@ var kinds = []kind{
 	{Sysfs, sysfs.StartsPaste, func(s *session, f *fragment.Fragment) parser { return sysfs.NewPaste(f, s.tree) }},
 	{Perftest, perftest.Starts, func(_ *session, f *fragment.Fragment) parser { return perftest.New(f) }},
 	{Topology, topology.Starts, func(_ *session, f *fragment.Fragment) parser { return topology.New(f) }},
-	{Environment, environ.Starts, func(s *session, f *fragment.Fragment) parser { return s.environment(f) }},
+	{Environment, environ.Starts, func(_ *session, f *fragment.Fragment) parser { return environ.New(f) }},
 	{IPAddr, iproute.StartsAddr, func(_ *session, f *fragment.Fragment) parser { return iproute.NewAddr(f) }},
 	{IPRoute, iproute.StartsRoute, func(_ *session, f *fragment.Fragment) parser { return iproute.NewRoute(f) }},
 	{IPRule, iproute.StartsRule, func(_ *session, f *fragment.Fragment) parser { return iproute.NewRule(f) }},
@@ -119,8 +120,8 @@ func Sniff(name string, head []byte) Format {
 	f := fragment.New(scratch, name)
 	r := lines.NewReader(bytes.NewReader(head))
 	for line, ok := r.Next(); ok; line, ok = r.Next() {
-		if log.Line(f, line, r.N) {
-			return NCCLLog
+		if program := log.Line(f, line, r.N); program != nccl.None {
+			return Format(program)
 		}
 		if program := job.Line(f, line, r.N); program != joblog.None {
 			return Format(program)

@@ -31,10 +31,10 @@ type stream struct {
 //
 // Their order is that of the moments in the names of the files. Where two files name no moment nothing tells which
 // came first, nor whether they are of the same port at all, so the first alone counts and the rest is named.
-func timeline(inv *evidence.Inventory, fragments []*fragment.Fragment) *telemetry.Window {
-	streams := gather(inv, fragments)
-	w := telemetry.NewWindow(units.At(0), units.At(0))
+func timeline(inv *evidence.Inventory, parts []part) *telemetry.Window {
 	ambiguous := map[string]bool{}
+	streams := gather(inv, parts, ambiguous)
+	w := telemetry.NewWindow(units.At(0), units.At(0))
 	for _, s := range choose(streams) {
 		s.ordered(inv, ambiguous)
 		s.emit(w)
@@ -47,13 +47,22 @@ type streamKey struct {
 	counter string
 }
 
-func gather(inv *evidence.Inventory, fragments []*fragment.Fragment) []*stream {
+func gather(inv *evidence.Inventory, parts []part, ambiguous map[string]bool) []*stream {
 	index := map[streamKey]*stream{}
 	var streams []*stream
 	names := newPorts(inv)
-	for i, f := range fragments {
-		when := momentOf(f.File)
-		for _, sample := range f.Samples {
+	nameless := map[string]string{} // by host: the file whose counters are those of the port nothing names
+	for i, p := range parts {
+		for _, sample := range p.Samples {
+			if sample.Device == "" && !p.when.known {
+				first, ok := nameless[sample.Host]
+				if !ok {
+					nameless[sample.Host] = p.File
+				} else if first != p.File {
+					unordered(inv, ambiguous, p.File, first)
+					break
+				}
+			}
 			k := streamKey{telemetry.Key{Series: sample.Series, Object: names.object(sample), Priority: sample.Priority}, sample.Counter}
 			s := index[k]
 			if s == nil {
@@ -61,7 +70,7 @@ func gather(inv *evidence.Inventory, fragments []*fragment.Fragment) []*stream {
 				index[k] = s
 				streams = append(streams, s)
 			}
-			s.all = append(s.all, reading{sample: sample, when: when, file: f.File, index: i})
+			s.all = append(s.all, reading{sample: sample, when: p.when, file: p.File, index: i})
 		}
 	}
 	return streams
@@ -108,18 +117,26 @@ func (s *stream) ordered(inv *evidence.Inventory, ambiguous map[string]bool) {
 	if len(files) > 1 && unknown {
 		first := s.all[0].file
 		for _, r := range s.all {
-			if r.file != first && !ambiguous[r.file] {
-				ambiguous[r.file] = true
-				inv.Unreadable = append(inv.Unreadable, evidence.Unreadable{
-					From: evidence.Source{File: r.file},
-					Why:  fmt.Sprintf("has counters that %s has too, and neither name tells host, device or order; name them _before and _after", first),
-				})
+			if r.file != first {
+				unordered(inv, ambiguous, r.file, first)
 			}
 		}
 		s.all = slices.DeleteFunc(s.all, func(r reading) bool { return r.file != first })
 	}
 	slices.SortStableFunc(s.all, func(a, b reading) int {
 		return cmp.Or(cmp.Compare(a.when.order, b.when.order), cmp.Compare(a.when.elapsed, b.when.elapsed), cmp.Compare(a.index, b.index))
+	})
+}
+
+// unordered names, once, a file whose counters were not used.
+func unordered(inv *evidence.Inventory, ambiguous map[string]bool, file, first string) {
+	if ambiguous[file] {
+		return
+	}
+	ambiguous[file] = true
+	inv.Unreadable = append(inv.Unreadable, evidence.Unreadable{
+		From: evidence.Source{File: file},
+		Why:  fmt.Sprintf("counters not used: %s has the like, and no name tells port or order apart; call them _before and _after, or by host and device", first),
 	})
 }
 

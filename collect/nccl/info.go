@@ -159,6 +159,9 @@ func (l *Log) sockets(m *message, use string) {
 			l.bounds.atLeast(2, 24, 0)
 		} else {
 			l.bounds.below(2, 24, 0)
+			if bytes.HasPrefix(list, []byte("[")) {
+				l.bounds.below(2, 8, 0)
+			}
 		}
 	}
 	list, _ = bytes.CutPrefix(list, []byte("interface "))

@@ -22,8 +22,21 @@ import (
 // with 16 settings each.
 const MaxDistinct = 1 << 16
 
+// Source is what a line is of.
+type Source string
+
+// Sources, as the list of files names them.
+const (
+	None      Source = ""
+	LogLine   Source = "nccl log"
+	RASReport Source = "nccl RAS report"
+)
+
 // Log reads NCCL logs, line by line, of any number of files: what one file says of a process helps with the next.
 type Log struct {
+	// Host is the host the line read last names, "" where it names none.
+	Host string
+
 	inv    *evidence.Inventory
 	events *fragment.Events
 
@@ -62,8 +75,9 @@ func Parse(r io.Reader, f *fragment.Fragment) error {
 	return err
 }
 
-// Line reads one line; it returns false for a line that is not NCCL's.
-func (l *Log) Line(f *fragment.Fragment, line []byte, n int) bool {
+// Line reads one line; it returns None for a line that is not NCCL's.
+func (l *Log) Line(f *fragment.Fragment, line []byte, n int) Source {
+	l.Host = ""
 	i := bytes.Index(line, ncclWord)
 	if i < 0 {
 		return l.plain(f, line, n)
@@ -74,14 +88,15 @@ func (l *Log) Line(f *fragment.Fragment, line []byte, n int) bool {
 	}
 	l.inv.NCCL.HasLog = true
 	l.ras.open = false
-	msg := message{header: h, name: l.name(h.host), at: f.At(n)}
+	l.Host = l.name(h.host)
+	msg := message{header: h, name: l.Host, at: f.At(n)}
 	switch h.level {
 	case levelWarn:
 		l.warn(&msg)
 	case levelInfo:
 		l.info(&msg)
 	}
-	return true
+	return LogLine
 }
 
 // message is one line of a log, taken apart.
@@ -93,23 +108,28 @@ type message struct {
 
 // bare reads the lines with the word NCCL but without a prefix: the banner, and PyTorch's wording of an error,
 // which ends in "NCCL version 2.18.1".
-func (l *Log) bare(f *fragment.Fragment, line []byte, i, n int) bool {
+func (l *Log) bare(f *fragment.Fragment, line []byte, i, n int) Source {
 	if version, ok := bytes.CutPrefix(line[i:], versionWord); ok {
 		l.version(version, f.Host, f.At(n))
 		if bytes.Contains(version, []byte(" compiled with CUDA")) {
-			return l.plain(f, line, n) // the head of a RAS report
+			return RASReport // its first line
 		}
 		l.inv.NCCL.HasLog = true
-		return true
+		return LogLine
 	}
 	if j := bytes.Index(line, versionWord); j >= 0 && bytes.HasPrefix(line[i:], []byte("NCCL error in")) {
 		l.version(line[j+len(versionWord):], f.Host, f.At(n))
 	}
-	return false
+	return None
 }
 
 // plain reads the lines without the word NCCL: the RAS report.
-func (l *Log) plain(f *fragment.Fragment, line []byte, n int) bool { return l.ras.line(l, f, line, n) }
+func (l *Log) plain(f *fragment.Fragment, line []byte, n int) Source {
+	if l.ras.line(l, f, line, n) {
+		return RASReport
+	}
+	return None
+}
 
 // Finish writes what is known only at the end: the bounds on the version.
 func (l *Log) Finish() { l.bounds.write(&l.inv.NCCL) }

@@ -63,10 +63,11 @@ type Tree struct {
 	nics []*evidence.NIC // in the order they were met
 }
 
-// seen remembers which directories of a port were there.
+// seen remembers which directories of a port were there. A paste shows what somebody chose to paste, so that only a
+// copied tree tells that a directory does not exist.
 type seen struct {
-	hw, counters bool
-	at           evidence.Source
+	copied, hw, counters bool
+	at                   evidence.Source
 }
 
 // NewTree makes an empty one.
@@ -89,6 +90,7 @@ func (t *Tree) File(f *fragment.Fragment, at Place, value []byte, line int) {
 		t.dirs[nic] = s
 		t.nics = append(t.nics, nic)
 	}
+	s.copied = s.copied || line == 0
 	dir, name, nested := strings.Cut(at.Name, "/")
 	switch {
 	case !nested:
@@ -205,7 +207,7 @@ const maxGIDs = 1024
 func (t *Tree) Finish() {
 	for _, nic := range t.nics {
 		t.finishGIDs(nic)
-		if d := t.dirs[nic]; d.hw && !d.counters && !nic.Counters.Known() && nic.Counters.Why() == "" {
+		if d := t.dirs[nic]; d.copied && d.hw && !d.counters && !nic.Counters.Known() && nic.Counters.Why() == "" {
 			nic.Counters = evidence.Missing[string]("no such directory", d.at)
 		}
 	}

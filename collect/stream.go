@@ -1,0 +1,139 @@
+package collect
+
+import (
+	"bufio"
+	"bytes"
+	"compress/gzip"
+	"fmt"
+	"io"
+	"path"
+	"strings"
+
+	"github.com/shunt-network/shunt/collect/fragment"
+	"github.com/shunt-network/shunt/collect/joblog"
+	"github.com/shunt-network/shunt/collect/nccl"
+	"github.com/shunt-network/shunt/collect/sysfs"
+	"github.com/shunt-network/shunt/evidence"
+)
+
+// session is one Load: what all files share.
+type session struct {
+	opt    Options
+	inv    *evidence.Inventory
+	events *fragment.Events
+	nccl   *nccl.Log
+	job    *joblog.Log
+	tree   *sysfs.Tree
+	parts  []part          // the inputs that have samples
+	trees  map[string]bool // copied /sys trees that are listed already
+	tests  map[string]bool // of nccl-tests, named by command lines
+	files  int
+	opened int
+}
+
+func newSession(opt Options) *session {
+	inv := &evidence.Inventory{}
+	events := fragment.NewEvents()
+	return &session{
+		opt: opt.filled(), inv: inv, events: events, nccl: nccl.NewLog(inv, events), job: joblog.New(inv, events), tree: sysfs.NewTree(), trees: map[string]bool{}, tests: map[string]bool{},
+	}
+}
+
+// input is a file and the names it goes by.
+type input struct {
+	name string // decides about host, device and moment
+	show string // stands in sources
+}
+
+func (s *session) unreadable(show, why string) {
+	s.inv.Unreadable = append(s.inv.Unreadable, evidence.Unreadable{From: evidence.Source{File: show}, Why: why})
+}
+
+// headBytes is how much of a file is looked at to tell text from binary.
+const headBytes = 4096
+
+// stream reads one input to its end.
+func (s *session) stream(in input, r io.Reader) {
+	f := fragment.New(s.inv, in.show)
+	at, tree := sysfs.Locate(in.name)
+	if tree { // the name of the file is that of a counter: what stands above the device names host and moment
+		in.name = path.Dir(at.Root) + "/"
+	}
+	f.Host = hostOf(in.name)
+	if !tree {
+		f.Device = deviceOf(in.name)
+	}
+	br := bufio.NewReaderSize(io.LimitReader(r, s.opt.MaxFileBytes), headBytes)
+	head, err := br.Peek(headBytes)
+	if len(head) == 0 && err != nil && err != io.EOF {
+		s.unreadable(in.show, reason(err))
+		return
+	}
+	s.opened++
+	if tree {
+		s.sysfsFile(f, at, br)
+		s.keep(f, in)
+		return
+	}
+	if len(head) == 0 {
+		s.unreadable(in.show, "empty file")
+		return
+	}
+	if bytes.HasPrefix(head, []byte("\x1f\x8b")) {
+		s.unzip(in, br)
+		return
+	}
+	if why := notText(head); why != "" {
+		s.unreadable(in.show, why)
+		return
+	}
+	s.pile(f, br)
+	s.keep(f, in)
+}
+
+// unzip reads a gzip file as what is in it. Its limit is that of any file, so that a small file that unpacks to
+// terabytes ends there.
+func (s *session) unzip(in input, r io.Reader) {
+	z, err := gzip.NewReader(r)
+	if err != nil {
+		s.unreadable(in.show, "damaged gzip file: "+err.Error())
+		return
+	}
+	s.opened-- // the inner stream counts
+	in.name = strings.TrimSuffix(in.name, ".gz")
+	s.stream(in, z)
+}
+
+// part is an input with samples, and the moment it was made at.
+type part struct {
+	*fragment.Fragment
+	when moment
+}
+
+// keep holds on to a fragment that has samples.
+func (s *session) keep(f *fragment.Fragment, in input) {
+	if f.Dropped > 0 {
+		s.unreadable(f.File, fmt.Sprintf("%d counters past the limit of %d were not kept", f.Dropped, fragment.MaxSamples))
+	}
+	if len(f.Samples) > 0 {
+		s.parts = append(s.parts, part{f, momentOf(in.name)})
+	}
+}
+
+// sysfsFile reads one file of a copied /sys tree; the tree is listed once, not each of its thousands of files.
+func (s *session) sysfsFile(f *fragment.Fragment, at sysfs.Place, r io.Reader) {
+	value, err := io.ReadAll(io.LimitReader(r, sysfs.MaxValue))
+	if err != nil {
+		s.unreadable(f.File, reason(err))
+		return
+	}
+	root := strings.TrimSuffix(strings.TrimSuffix(f.File, at.Name), "/")
+	if i := strings.LastIndex(root, "/ports/"); at.Port > 0 && i >= 0 {
+		root = root[:i]
+	}
+	if !s.trees[root] {
+		s.trees[root] = true
+		s.inv.Files = append(s.inv.Files, evidence.File{Path: root, Format: string(Sysfs), Host: f.Host})
+	}
+	s.tree.File(f, at, value, 0)
+}
