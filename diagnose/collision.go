@@ -58,6 +58,10 @@ func checkCollision(v *View) Verdict {
 		if c.ratio < collisionRatio {
 			continue
 		}
+		// A port that its peer pauses has a queue because of what stands further down, not because of the hash.
+		if paused, ok := v.pausedShare(telemetry.SwitchPFCRxTime, c.hot.object, prio); ok && paused >= pauseShare {
+			continue
+		}
 		if congested, known, how := v.congestion(c.hot, prio); known && congested {
 			c.how = how
 			hits = append(hits, c)

@@ -28,19 +28,19 @@ type slowLink struct {
 	rate, nominal units.Rate
 	from          string
 	bytes         float64 // carried over the window; 0 where not known
-	uplink        bool
+	toHost        bool    // the link joins a NIC and its leaf
 }
 
 func checkDegraded(v *View) Verdict {
 	var slow []slowLink
 	judged := 0
-	judge := func(object, peer string, rate, nominal units.Rate, id telemetry.SeriesID, bytes telemetry.SeriesID, uplink bool) {
+	judge := func(object, peer string, rate, nominal units.Rate, id, bytes telemetry.SeriesID, toHost bool) {
 		judged++
 		if rate <= 0 || rate >= nominal {
 			return
 		}
 		b, _ := v.total(bytes, object)
-		slow = append(slow, slowLink{object, peer, rate, nominal, id.String(), b, uplink})
+		slow = append(slow, slowLink{object, peer, rate, nominal, id.String(), b, toHost})
 	}
 	for _, p := range v.ports() {
 		rate, ok := v.speed(telemetry.SwitchSpeed, p.object)
@@ -52,7 +52,7 @@ func checkDegraded(v *View) Verdict {
 			nominal, known = v.siblingSpeed(p)
 		}
 		if ok && known {
-			judge(p.object, p.Peer, rate, nominal, telemetry.SwitchSpeed, telemetry.SwitchTxBytes, p.Uplink)
+			judge(p.object, p.Peer, rate, nominal, telemetry.SwitchSpeed, telemetry.SwitchTxBytes, v.toHost(p))
 		}
 	}
 	for _, n := range v.nics() {
@@ -120,7 +120,7 @@ func (v *View) degradedFinding(slow []slowLink) Finding {
 		f.Where = append(f.Where, s.object)
 	}
 	// A port to a host has no siblings to share with.
-	if !worst.uplink {
+	if worst.toHost {
 		f.Because = "the host behind the link receives no faster than this, and every collective it takes part in waits for it"
 	}
 	prio := v.rocePriority()

@@ -27,6 +27,10 @@ const (
 	// idleBottleneck is the use of the busiest marked port below which marking did not serve: DCQCN's own analysis
 	// (Zhu et al. 2015, section 5) keeps a marked bottleneck over 90 % busy, so four fifths leaves room for ramps.
 	idleBottleneck = 0.80
+	// realQueue is the queue, in time at line rate, from which marking is no mistake: a threshold at or above it marks a
+	// queue that stands. 128 KB at 200 Gbit/s, which operators start from, are 5 us; so is about half a round trip
+	// across three switches.
+	realQueue = 5 * units.Microsecond
 	// markedSenders is the share of NICs that must have been told to slow down for the job as a whole to suffer.
 	markedSenders = 0.5
 )
@@ -62,6 +66,9 @@ func checkECNLow(v *View) Verdict {
 	busiest := slices.MaxFunc(marked, func(a, b port) int { return cmp.Compare(use[a.object], use[b.object]) })
 	if use[busiest.object] >= idleBottleneck {
 		return ruledOut(fmt.Sprintf("the busiest marked port, %s, is in use %.0f %% of its active time", busiest.object, 100*use[busiest.object]))
+	}
+	if real, how := v.queueIsReal(marked, prio); real {
+		return ruledOut(how)
 	}
 	if share, ok := v.worstPause(prio); ok && share >= pauseShare {
 		return ruledOut(fmt.Sprintf("ports are paused up to %.2g %% of the time: the queues were real", 100*share))
@@ -119,6 +126,30 @@ func checkECNLow(v *View) Verdict {
 		Try:      []Change{{Setting: "switch.ecn.kmin", Value: "800KB"}, {Setting: "switch.ecn.kmax", Value: "3200KB"}, {Setting: "switch.ecn.pmax", Value: "20%"}},
 	}
 	return found(f)
+}
+
+// queueIsReal tells whether marks came with a queue that stands: by the threshold where it is known, else by the
+// watermarks of the marked ports.
+func (v *View) queueIsReal(marked []port, prio int8) (real bool, how string) {
+	var rate units.Rate
+	var level, n float64
+	for _, p := range marked {
+		r, _ := p.rate()
+		rate = max(rate, r)
+		if l, ok := v.Win.Level(key(telemetry.SwitchQueuePeak, p.object, prio)); ok {
+			level, n = level+l.Mean, n+1
+		}
+	}
+	least := units.Bytes(rate.BytesPerSecond() * realQueue.Seconds())
+	if s, ok := v.Inv.Setting("switch.ecn.kmin"); ok {
+		if kmin, err := units.ParseBytes(s.Value); err == nil {
+			return kmin >= least, fmt.Sprintf("marking begins at %v, which is %v at line rate: a queue that stands", kmin, short(units.Serialize(kmin, rate)))
+		}
+	}
+	if n == 0 {
+		return false, ""
+	}
+	return level/n >= float64(least), fmt.Sprintf("the queues of the marked ports reach %v on average", units.Bytes(level/n))
 }
 
 // worstPause is the largest share of time any port or NIC was paused in the priority.

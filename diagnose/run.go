@@ -59,7 +59,7 @@ func run(v *View, causes []Cause) Result {
 			}
 		case verdict.State == RuledOut:
 			result.Checked.RuledOut = append(result.Checked.RuledOut, entry)
-		case verdict.State == CannotCheck:
+		case verdict.State == CannotCheck && !v.Inv.Simulated: // what a simulation does not model is not a gap in its data
 			result.Checked.Could = append(result.Checked.Could, entry)
 		}
 	}
@@ -94,7 +94,7 @@ func fold(all []Finding, explains map[string][]string) []Finding {
 	for i := range all {
 		explained := slices.ContainsFunc(all, func(by Finding) bool {
 			return by.Code != all[i].Code && reaches(by.Code, all[i].Code, map[string]bool{}) &&
-				!reaches(all[i].Code, by.Code, map[string]bool{})
+				!reaches(all[i].Code, by.Code, map[string]bool{}) && !dearer(all[i], by)
 		})
 		if !explained {
 			roots = append(roots, all[i])
@@ -109,4 +109,9 @@ func fold(all []Finding, explains map[string][]string) []Finding {
 		}
 	}
 	return roots
+}
+
+// dearer tells whether a is known to cost more than b: a consequence never does, so a stands on its own.
+func dearer(a, b Finding) bool {
+	return a.Cost != nil && b.Cost != nil && a.Cost.Of == b.Cost.Of && a.Cost.Extra > b.Cost.Extra
 }

@@ -1,0 +1,120 @@
+package scenario
+
+import (
+	"context"
+	"fmt"
+
+	"github.com/shunt-network/shunt/collect/simtap"
+	"github.com/shunt-network/shunt/diagnose"
+	"github.com/shunt-network/shunt/evidence"
+	"github.com/shunt-network/shunt/fabric"
+	"github.com/shunt-network/shunt/netsim"
+	"github.com/shunt-network/shunt/telemetry"
+	"github.com/shunt-network/shunt/units"
+	"github.com/shunt-network/shunt/workload"
+)
+
+// Run is one simulated run and everything that can be said of it.
+type Run struct {
+	Seed      uint64
+	Fabric    *fabric.Fabric
+	Plan      *workload.Plan
+	Config    netsim.Config
+	Summary   netsim.Summary
+	Inventory *evidence.Inventory
+	Window    *telemetry.Window
+	Cut       bool // the limit of the scenario ended it
+}
+
+// Run simulates the scenario once. progress, where given, is told the share of operations that are done. A cancelled
+// context ends the run with the context's error.
+func (s *Scenario) Run(ctx context.Context, progress func(done float64)) (*Run, error) {
+	var problems error
+	report := func(path, text string) {
+		if problems == nil {
+			problems = fmt.Errorf("scenario: %s: %s", path, text)
+		}
+	}
+	f := s.Fabric.Build(report)
+	if f == nil {
+		return nil, problems
+	}
+	plan := s.plan(f, report)
+	c := s.config(s.faults(f, report))
+	if problems != nil {
+		return nil, problems
+	}
+	ended, total := 0, 0
+	for i := range plan.Ops {
+		if !plan.Ops[i].Background {
+			total++
+		}
+	}
+	c.Probe = &netsim.Probe{OpDone: func(op workload.OpID, _ units.Instant) {
+		if !plan.Ops[op].Background {
+			ended++
+		}
+	}}
+	net, err := netsim.New(f, plan, c)
+	if err != nil {
+		return nil, fmt.Errorf("scenario: %w", err)
+	}
+	r := &Run{Seed: s.Seed, Fabric: f, Plan: plan, Config: c}
+	tap := simtap.New(f, net, classes(plan, c), s.Seed)
+	limit := units.At(int64(s.Limit))
+	for done := false; !done; {
+		if err := ctx.Err(); err != nil {
+			return nil, err
+		}
+		until := tap.Next()
+		if until.After(limit) {
+			until = limit
+		}
+		if done, err = net.RunUntil(until); err != nil {
+			return nil, fmt.Errorf("scenario: %w", err)
+		}
+		if !done {
+			tap.Sample(until)
+		}
+		if !done && !until.Before(limit) {
+			r.Cut, done = true, true
+		}
+		if progress != nil && total > 0 {
+			progress(float64(ended) / float64(total))
+		}
+	}
+	r.Window = tap.Finish(net.Now())
+	r.Inventory = simtap.Inventory(f, plan, c, net.Ops())
+	if tap.Truncated() {
+		r.Inventory.Unreadable = append(r.Inventory.Unreadable, evidence.Unreadable{Why: fmt.Sprintf("the fabric has more than %d series; some are missing", telemetry.MaxPoints)})
+	}
+	if r.Summary, err = net.Finish(); err != nil {
+		return nil, fmt.Errorf("scenario: %w", err)
+	}
+	return r, nil
+}
+
+// Diagnose runs the diagnosis on what the run's tap recorded, and on nothing else.
+func (r *Run) Diagnose() diagnose.Result {
+	return diagnose.Run(&diagnose.View{Inv: r.Inventory, Win: r.Window})
+}
+
+// classes lists the priorities worth a series: those that carry traffic and those that are lossless.
+func classes(plan *workload.Plan, c netsim.Config) []int8 {
+	var used [netsim.Priorities]bool
+	for i := range plan.Ops {
+		if plan.Ops[i].Kind == workload.Send {
+			used[plan.Ops[i].Priority] = true
+		}
+	}
+	for _, p := range c.Switch.Lossless {
+		used[p] = true
+	}
+	var out []int8
+	for p, u := range used {
+		if u {
+			out = append(out, int8(p))
+		}
+	}
+	return out
+}

@@ -1,0 +1,203 @@
+package scenario
+
+import (
+	"fmt"
+	"os"
+	"path/filepath"
+
+	"github.com/shunt-network/shunt/diagnose"
+	"github.com/shunt-network/shunt/fabric"
+	"github.com/shunt-network/shunt/internal/spec"
+	"github.com/shunt-network/shunt/netsim"
+	"github.com/shunt-network/shunt/units"
+	"github.com/shunt-network/shunt/workload"
+)
+
+// FileName is the name a scenario goes by in a folder of its own.
+const FileName = "scenario.yaml"
+
+// Scenario is a whole experiment as people write it.
+type Scenario struct {
+	_             struct{}            `doc:"An experiment: a network, a job on it, and what goes wrong."`
+	Title         string              `yaml:"title" required:"true" doc:"one line that says what the experiment is"`
+	Seed          uint64              `yaml:"seed" doc:"seed of every random choice (default 0)"`
+	Fabric        fabric.Spec         `yaml:"fabric" required:"true" doc:"the network"`
+	Switch        netsim.SwitchConfig `yaml:"switch" doc:"buffers, PFC, ECN and scheduling of every switch"`
+	NIC           netsim.NICConfig    `yaml:"nic" doc:"transport and congestion control of every NIC"`
+	PathChoice    PathChoice          `yaml:"path_choice" doc:"how a switch picks one of several equal-cost ports"`
+	workload.Spec                     // job and background
+	Faults        []Fault             `yaml:"faults" doc:"what goes wrong during the run"`
+	Limit         units.Duration      `yaml:"limit" min:"1us" doc:"simulated time at which the run is cut (default 1s)"`
+	Expect        Expect              `yaml:"expect" doc:"what a diagnosis must come to; checked by the tests and by nothing else"`
+
+	doc *spec.Doc
+}
+
+// PathChoice is netsim's with its choices for the reader of the file.
+type PathChoice string
+
+// Choices lists the path choices of netsim.
+func (PathChoice) Choices() []string {
+	return []string{string(netsim.ECMP), string(netsim.ECMPQPN), string(netsim.Random)}
+}
+
+// FaultKind is netsim's with its choices for the reader of the file.
+type FaultKind string
+
+// Choices lists the faults of netsim.
+func (FaultKind) Choices() []string {
+	return []string{string(netsim.LinkDown), string(netsim.RateDegraded), string(netsim.BitErrors), string(netsim.SlowReceiver)}
+}
+
+// Fault is one thing that goes wrong during a run. A link-down takes both directions; the others take the direction
+// that leaves the first node of link.
+type Fault struct {
+	Kind   FaultKind      `yaml:"kind" required:"true" doc:"what goes wrong"`
+	Link   []string       `yaml:"link" max:"2" example:"[leaf0, spine1]" doc:"the two nodes of the link; the direction that leaves the first"`
+	Index  int            `yaml:"index" min:"0" doc:"which of several links between the two (default 0)"`
+	Host   string         `yaml:"host" doc:"the host of a slow-receiver"`
+	At     units.Duration `yaml:"at" example:"100us" doc:"when it begins (default: at the start)"`
+	For    units.Duration `yaml:"for" example:"50us" doc:"how long it lasts (default: to the end)"`
+	Every  units.Duration `yaml:"every" example:"1ms" doc:"it comes back after this long, again and again (default: once)"`
+	Detect units.Duration `yaml:"detect" example:"30us" doc:"link-down: time until the switches route around it (BFD and reroute); unset: they never do"`
+	Rate   units.Rate     `yaml:"rate" example:"200Gbps" doc:"rate-degraded: what the link falls to; slow-receiver: what the host drains at"`
+	BER    float64        `yaml:"ber" min:"0" max:"1" example:"1e-7" doc:"bit-errors: probability that a bit arrives wrong"`
+}
+
+// Expect is what a diagnosis of the scenario must come to.
+type Expect struct {
+	Findings []string `yaml:"findings" doc:"codes of the findings in order, and no others; empty: none above note"`
+	Where    string   `yaml:"where" doc:"object the first finding must name"`
+	// Gain is the least share of the metric the first finding's fix must save when it is tried.
+	Gain units.Fraction `yaml:"gain" doc:"least gain of the first fix when it is tried"`
+}
+
+// defaultLimit ends runs that would not end by themselves: a training step takes well under a second.
+const defaultLimit = units.Second
+
+// Load reads a scenario from a file, or from scenario.yaml in a folder. The error is a spec.Problems when the file is
+// there but wrong: every mistake with line and column.
+func Load(path string) (*Scenario, error) {
+	if info, err := os.Stat(path); err == nil && info.IsDir() {
+		path = filepath.Join(path, FileName)
+	}
+	src, err := os.ReadFile(path)
+	if err != nil {
+		return nil, fmt.Errorf("scenario: %w", err)
+	}
+	return Parse(path, src)
+}
+
+// Parse reads a scenario; file is the name that problems are reported under.
+func Parse(file string, src []byte) (*Scenario, error) {
+	doc, problems := spec.Parse(file, src)
+	if len(problems) > 0 {
+		return nil, problems
+	}
+	s := &Scenario{doc: doc, Limit: defaultLimit}
+	problems = doc.Decode(s)
+	// What the fields mean together is checked even when some are wrong by themselves, so that all comes out at once;
+	// but a fabric or job whose own fields are wrong would only be complained about twice.
+	if len(problems) == 0 {
+		s.check(&problems)
+	}
+	if err := problems.Err(); err != nil {
+		return nil, err
+	}
+	return s, nil
+}
+
+// check builds everything once and reports what does not fit.
+func (s *Scenario) check(problems *spec.Problems) {
+	f := s.Fabric.Build(s.doc.Reporter(problems, "fabric"))
+	if f != nil {
+		s.plan(f, s.doc.Reporter(problems, ""))
+		s.faults(f, s.doc.Reporter(problems, ""))
+	}
+	if err := s.config(nil).Validate(); err != nil {
+		*problems = append(*problems, s.doc.Problem("", err.Error()))
+	}
+	for i, code := range s.Expect.Findings {
+		if !knownCode(code) {
+			*problems = append(*problems, s.doc.Problem(fmt.Sprintf("expect.findings[%d]", i), fmt.Sprintf("no cause has the code %q; shunt codes lists them", code)))
+		}
+	}
+}
+
+func knownCode(code string) bool {
+	for _, c := range diagnose.Causes() {
+		if c.Code == code {
+			return true
+		}
+	}
+	return false
+}
+
+// plan writes out the job and the background traffic on a fabric.
+func (s *Scenario) plan(f *fabric.Fabric, report func(path, text string)) *workload.Plan {
+	return s.Spec.Plan(f, s.Seed, report)
+}
+
+// config is the configuration of the simulator, with its defaults filled in.
+func (s *Scenario) config(faults []netsim.Fault) netsim.Config {
+	return netsim.Defaults(netsim.Config{Seed: s.Seed, Switch: s.Switch, NIC: s.NIC, Path: netsim.PathChoice(s.PathChoice), Faults: faults})
+}
+
+// faults resolves the names of the faults to ports of the fabric.
+func (s *Scenario) faults(f *fabric.Fabric, report func(path, text string)) []netsim.Fault {
+	var out []netsim.Fault
+	for i, ft := range s.Faults {
+		at := fmt.Sprintf("faults[%d]", i)
+		port, ok := ft.port(f, at, report)
+		if !ok {
+			continue
+		}
+		switch netsim.FaultKind(ft.Kind) {
+		case netsim.RateDegraded, netsim.SlowReceiver:
+			if ft.Rate <= 0 {
+				report(at, fmt.Sprintf("a %s fault needs a rate; add rate: 200Gbps", ft.Kind))
+			}
+		case netsim.BitErrors:
+			if ft.BER <= 0 {
+				report(at, "a bit-errors fault needs ber; add ber: 1e-7")
+			}
+		}
+		if ft.Every > 0 && (ft.For <= 0 || ft.For >= ft.Every) {
+			report(at+".every", "a fault that comes back needs for, shorter than every")
+		}
+		out = append(out, netsim.Fault{Kind: netsim.FaultKind(ft.Kind), Port: uint32(port), At: ft.At, For: ft.For, Rate: ft.Rate, BER: ft.BER, Detect: ft.Detect, Every: ft.Every})
+	}
+	return out
+}
+
+// port finds the port a fault is about.
+func (ft *Fault) port(f *fabric.Fabric, at string, report func(path, text string)) (fabric.PortID, bool) {
+	if netsim.FaultKind(ft.Kind) == netsim.SlowReceiver {
+		id, ok := f.NodeByName(ft.Host)
+		if !ok || f.Nodes[id].Role != fabric.Host {
+			report(at, fmt.Sprintf("a slow-receiver fault needs host; %q is none", ft.Host))
+			return fabric.NoPort, false
+		}
+		return f.Nodes[id].FirstPort, true
+	}
+	if len(ft.Link) != 2 {
+		report(at, fmt.Sprintf("a %s fault needs link: [NODE, NODE]", ft.Kind))
+		return fabric.NoPort, false
+	}
+	a, okA := f.NodeByName(ft.Link[0])
+	b, okB := f.NodeByName(ft.Link[1])
+	for j, ok := range []bool{okA, okB} {
+		if !ok {
+			report(fmt.Sprintf("%s.link[%d]", at, j), fmt.Sprintf("no node is called %q", ft.Link[j]))
+		}
+	}
+	if !okA || !okB {
+		return fabric.NoPort, false
+	}
+	ports := f.Between(a, b)
+	if ft.Index >= len(ports) {
+		report(at+".link", fmt.Sprintf("%s and %s have %d links between them", ft.Link[0], ft.Link[1], len(ports)))
+		return fabric.NoPort, false
+	}
+	return ports[ft.Index], true
+}
