@@ -14,11 +14,10 @@ import (
 // code inside NCCL. Evidence for: that variable, and a network IBext or source files that end in .c (the plugin is
 // C, NCCL is C++). Look-alikes: a plugin that is used on purpose.
 var causePluginSwitch = Cause{
-	Code:     "C005",
-	Title:    "a network plugin ignores NCCL_IB_DISABLE",
-	Needs:    "the NCCL log with its variables",
-	Explains: []string{"C012"},
-	Check:    checkPluginSwitch,
+	Code:  "C005",
+	Title: "a network plugin ignores NCCL_IB_DISABLE",
+	Needs: "the NCCL log with its variables",
+	Check: checkPluginSwitch,
 }
 
 func checkPluginSwitch(v *View) Verdict {
