@@ -95,7 +95,7 @@ type intruder struct {
 
 func (v *View) backgroundFinding(a *intruder, roce units.Bytes) Finding {
 	f := Finding{
-		Title:    fmt.Sprintf("%s shares priority %d with RoCE: %v beside %v", a.app, a.priority, a.bytes, roce),
+		Title:    fmt.Sprintf("%s shares priority %d with RoCE: %s beside %s", a.app, a.priority, amount(a.bytes), amount(roce)),
 		Severity: Warning, Confidence: 0.8,
 		Where:   []string{a.app},
 		Because: "the lossless class cannot tell them apart: the other traffic's queues mark, pause and delay the training traffic",
@@ -109,7 +109,7 @@ func (v *View) backgroundFinding(a *intruder, roce units.Bytes) Finding {
 	for _, h := range a.hosts {
 		f.Where = append(f.Where, h)
 	}
-	row := Evidence{Layer: "switch", What: fmt.Sprintf("sampled bytes of %s in priority %d", a.app, a.priority), Seen: a.bytes.String(), Expected: "0", Role: "cause", From: a.from}
+	row := Evidence{Layer: "switch", What: fmt.Sprintf("sampled bytes of %s in priority %d", a.app, a.priority), Seen: amount(a.bytes), Expected: "0", Role: "cause", From: a.from}
 	if a.timed {
 		at := a.start
 		row.At = &at

@@ -105,8 +105,8 @@ func (v *View) collisionFinding(hits []collision, prio int8) Finding {
 	f := Finding{
 		Title:    fmt.Sprintf("flows hash onto one link: %s -> %s carries %.1fx its fair share", worst.hot.object, peer, worst.ratio),
 		Severity: Warning,
-		Because: fmt.Sprintf("per-flow hashing gave %s %v of the %v that %s carried, while the least used one had %v",
-			worst.hot.object, units.Bytes(worst.hotBytes), units.Bytes(worst.fairBytes*float64(len(worst.group.ports))), worst.group.name, units.Bytes(v.coldest(worst.group, prio))),
+		Because: fmt.Sprintf("per-flow hashing gave %s %s of the %s that %s carried, while the least used one had %s",
+			worst.hot.object, amount(worst.hotBytes), amount(worst.fairBytes*float64(len(worst.group.ports))), worst.group.name, amount(v.coldest(worst.group, prio))),
 		WrongIf: "the queue at the port stands as well while all equal-cost ports carry the same",
 		Settle:  "the bytes of every port of the group over one call of the slow collective",
 	}
@@ -114,12 +114,12 @@ func (v *View) collisionFinding(hits []collision, prio int8) Finding {
 		f.Where = append(f.Where, h.hot.object)
 	}
 	f.Evidence = append(f.Evidence,
-		Evidence{Layer: "switch", What: fmt.Sprintf("bytes of %s against the mean of %s", worst.hot.object, worst.group.name),
-			Seen: fmt.Sprintf("%.1fx", worst.ratio), Expected: "1.0x", Role: "cause", At: v.onset(telemetry.SwitchECNMarked, worst.hot.object, prio),
+		Evidence{Layer: "switch", What: fmt.Sprintf("bytes of %s, mean of %s", worst.hot.object, worst.group.name),
+			Seen: amount(worst.hotBytes), Expected: amount(worst.fairBytes), Role: "cause", At: v.onset(telemetry.SwitchECNMarked, worst.hot.object, prio),
 			From: telemetry.SwitchTxBytes.String()},
-		Evidence{Layer: "switch", What: "its egress queue", Seen: worst.how, Expected: "no standing queue", From: telemetry.SwitchQueuePeak.String()})
+		Evidence{Layer: "switch", What: "its egress queue", Seen: worst.how, Expected: "short", From: telemetry.SwitchQueuePeak.String()})
 	if len(hits) > 1 {
-		f.Evidence = append(f.Evidence, Evidence{Layer: "switch", What: "other groups with a port over 1.5x and a queue", Seen: fmt.Sprint(len(hits) - 1), Expected: "0", From: telemetry.SwitchTxBytes.String()})
+		f.Evidence = append(f.Evidence, Evidence{Layer: "switch", What: "more such groups", Seen: fmt.Sprint(len(hits) - 1), Expected: "0", From: telemetry.SwitchTxBytes.String()})
 	}
 	f.Evidence = append(f.Evidence, v.cnpRow()...)
 	f.Evidence = append(f.Evidence, v.jobRows()...)
@@ -135,7 +135,7 @@ func (v *View) collisionFinding(hits []collision, prio int8) Finding {
 	}
 	if rate, ok := worst.hot.rate(); ok {
 		extra := units.Serialize(units.Bytes(worst.hotBytes-worst.fairBytes), rate)
-		if c, ok := v.share(extra, fmt.Sprintf("(%v - %v) at %v, the bytes of the link over its fair share", units.Bytes(worst.hotBytes), units.Bytes(worst.fairBytes), rate)); ok {
+		if c, ok := v.share(extra, fmt.Sprintf("(%s - %s) at %v, the bytes of the link over its fair share", amount(worst.hotBytes), amount(worst.fairBytes), rate)); ok {
 			f.Cost = c
 			if c.Extra*4 > c.Seen {
 				f.Severity = Critical
@@ -161,10 +161,10 @@ func (v *View) coldest(g group, prio int8) float64 {
 	return max(least, 0)
 }
 
-// cnpRow tells how many NICs were told to slow down.
+// cnpRow tells how many NICs were told to slow down, and when half of these had been.
 func (v *View) cnpRow() []Evidence {
 	told, known := 0, 0
-	var first *units.Instant
+	var onsets []units.Instant
 	for _, n := range v.nics() {
 		d, ok := v.delta(telemetry.NICCNPHandled, n.object, telemetry.AnyPriority)
 		if !ok {
@@ -173,15 +173,20 @@ func (v *View) cnpRow() []Evidence {
 		known++
 		if d > 0 {
 			told++
-			if at := v.onset(telemetry.NICCNPHandled, n.object, telemetry.AnyPriority); at != nil && (first == nil || at.Before(*first)) {
-				first = at
+			if at := v.onset(telemetry.NICCNPHandled, n.object, telemetry.AnyPriority); at != nil {
+				onsets = append(onsets, *at)
 			}
 		}
 	}
 	if told == 0 {
 		return nil
 	}
-	return []Evidence{{Layer: "NIC", What: "NICs told to slow down (CNPs handled)", Seen: fmt.Sprintf("%d of %d", told, known), Expected: "few", At: first, Role: "effect", From: telemetry.NICCNPHandled.String()}}
+	row := Evidence{Layer: "NIC", What: "NICs that handled CNPs", Seen: fmt.Sprintf("%d of %d", told, known), Expected: "few", Role: "effect", From: telemetry.NICCNPHandled.String()}
+	if len(onsets) > 0 {
+		slices.SortFunc(onsets, func(a, b units.Instant) int { return cmp.Compare(a.PS(), b.PS()) })
+		row.At = &onsets[len(onsets)/2]
+	}
+	return []Evidence{row}
 }
 
 // hostsPause counts the NICs that told their switch to stop.

@@ -137,7 +137,7 @@ func (v *View) degradedFinding(slow []slowLink) Finding {
 	f.Evidence = append(f.Evidence, v.jobRows()...)
 	if worst.bytes > 0 {
 		extra := units.Serialize(units.Bytes(worst.bytes), worst.rate) - units.Serialize(units.Bytes(worst.bytes), worst.nominal)
-		if c, ok := v.share(extra, fmt.Sprintf("%v at %v instead of %v", units.Bytes(worst.bytes), worst.rate, worst.nominal)); ok {
+		if c, ok := v.share(extra, fmt.Sprintf("%s at %v instead of %v", amount(worst.bytes), worst.rate, worst.nominal)); ok {
 			f.Cost = c
 		}
 	}

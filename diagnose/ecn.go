@@ -105,12 +105,12 @@ func checkECNLow(v *View) Verdict {
 	}
 	m, _ := v.delta(telemetry.SwitchECNMarked, worst.object, prio)
 	f.Evidence = []Evidence{
-		{Layer: "switch", What: "packets marked at " + worst.object, Seen: fmt.Sprintf("%.0f of %.0f at all ports", m, marks), Role: "cause", At: v.onset(telemetry.SwitchECNMarked, worst.object, prio), From: telemetry.SwitchECNMarked.String()},
-		{Layer: "switch", What: "use of the busiest marked port, " + busiest.object + ", while active", Seen: fmt.Sprintf("%.0f %%", 100*use[busiest.object]), Expected: "over 90 %", Role: "effect", From: telemetry.SwitchTxBytes.String()},
+		{Layer: "switch", What: "marks at " + worst.object, Seen: fmt.Sprintf("%.0f of %.0f", m, marks), Role: "cause", At: v.onset(telemetry.SwitchECNMarked, worst.object, prio), From: telemetry.SwitchECNMarked.String()},
+		{Layer: "switch", What: "busy share of " + busiest.object + ", busiest of the marked", Seen: fmt.Sprintf("%.0f %%", 100*use[busiest.object]), Expected: "over 90 %", Role: "effect", From: telemetry.SwitchTxBytes.String()},
 	}
 	kmin, set := v.Inv.Setting("switch.ecn.kmin")
 	if set {
-		f.Evidence = slices.Insert(f.Evidence, 0, Evidence{Layer: "switch", What: "ECN threshold kmin", Seen: kmin.Value, Expected: "about one bandwidth-delay product or more", Role: "cause", From: kmin.From.String()})
+		f.Evidence = slices.Insert(f.Evidence, 0, Evidence{Layer: "switch", What: "ECN threshold kmin", Seen: kmin.Value, Expected: "about rate x RTT", Role: "cause", From: kmin.From.String()})
 		f.Evidence[1].Role = ""
 		f.Confidence = 0.93
 	}
@@ -149,7 +149,7 @@ func (v *View) queueIsReal(marked []port, prio int8) (real bool, how string) {
 	if n == 0 {
 		return false, ""
 	}
-	return level/n >= float64(least), fmt.Sprintf("the queues of the marked ports reach %v on average", units.Bytes(level/n))
+	return level/n >= float64(least), fmt.Sprintf("the queues of the marked ports reach %s on average", amount(level/n))
 }
 
 // worstPause is the largest share of time any port or NIC was paused in the priority.

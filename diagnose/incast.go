@@ -87,9 +87,9 @@ func (v *View) incastFinding(hot port, ratio float64, how string, prio int8) Fin
 		},
 	}
 	f.Evidence = append(f.Evidence,
-		Evidence{Layer: "switch", What: fmt.Sprintf("bytes of %s against the mean of the host ports", hot.object), Seen: fmt.Sprintf("%.1fx", ratio), Expected: "1.0x",
+		Evidence{Layer: "switch", What: fmt.Sprintf("bytes of %s, mean of the host ports", hot.object), Seen: amount(v.bytesOf(hot, prio)), Expected: amount(v.bytesOf(hot, prio) / ratio),
 			Role: "cause", At: v.onset(telemetry.SwitchECNMarked, hot.object, prio), From: telemetry.SwitchTxBytes.String()},
-		Evidence{Layer: "switch", What: "its egress queue", Seen: how, Expected: "no standing queue", From: telemetry.SwitchQueuePeak.String()})
+		Evidence{Layer: "switch", What: "its egress queue", Seen: how, Expected: "short", From: telemetry.SwitchQueuePeak.String()})
 	if senders > 0 {
 		f.Evidence = append(f.Evidence, Evidence{Layer: "switch", What: "hosts that send to " + hot.Peer, Seen: fmt.Sprint(senders), From: flows})
 	} else {
@@ -117,11 +117,17 @@ func (v *View) incastCost(hot port, ratio float64, prio int8) *Cost {
 		return nil
 	}
 	fair := b / ratio
-	c, ok := v.share(units.Serialize(units.Bytes(b-fair), rate), fmt.Sprintf("(%v - %v) at %v, what the link carried over the mean of the host ports", units.Bytes(b), units.Bytes(fair), rate))
+	c, ok := v.share(units.Serialize(units.Bytes(b-fair), rate), fmt.Sprintf("(%s - %s) at %v, what the link carried over the mean of the host ports", amount(b), amount(fair), rate))
 	if !ok {
 		return nil
 	}
 	return c
+}
+
+// bytesOf is what a port sent in the priority; 0 where it is not known, which checkIncast has excluded.
+func (v *View) bytesOf(p port, prio int8) float64 {
+	b, _ := v.delta(telemetry.SwitchTxBytes, p.object, prio)
+	return b
 }
 
 // senders counts the hosts that sampled RoCE flows show sending to the host of an object, and names the source.

@@ -16,8 +16,8 @@ type collective struct {
 	name, kind string
 	calls      int
 	time       units.Duration // of all calls
-	busbw      float64        // mean over the calls, GB/s
-	first      units.Instant
+	each       []float64      // bus bandwidth of every call
+	busbw      float64        // of the median call, GB/s
 	from       string
 }
 
@@ -27,12 +27,16 @@ func (v *View) collectives() []collective {
 	for _, c := range v.Inv.Calls {
 		i := slices.IndexFunc(all, func(a collective) bool { return a.name == c.Name && a.kind == c.Kind })
 		if i < 0 {
-			all = append(all, collective{name: c.Name, kind: c.Kind, first: c.Start, from: c.From.String()})
+			all = append(all, collective{name: c.Name, kind: c.Kind, from: c.From.String()})
 			i = len(all) - 1
 		}
 		all[i].calls++
 		all[i].time += c.Time
-		all[i].busbw += (c.BusBW - all[i].busbw) / float64(all[i].calls)
+		all[i].each = append(all[i].each, c.BusBW)
+	}
+	for i := range all {
+		slices.Sort(all[i].each)
+		all[i].busbw = all[i].each[(len(all[i].each)-1)/2]
 	}
 	slices.SortStableFunc(all, func(a, b collective) int { return cmp.Compare(a.busbw, b.busbw) })
 	return all
@@ -45,14 +49,10 @@ func (v *View) jobRows() []Evidence {
 		slow, row := cs[0], Evidence{Layer: "collective", Role: "effect"}
 		row.What, row.Seen, row.From = fmt.Sprintf("busbw of %s", slow.name), fmt.Sprintf("%.3g GB/s", slow.busbw), slow.from
 		if line, ok := v.nicRate(); ok {
-			row.Expected = fmt.Sprintf("up to %.3g GB/s, the NIC's rate", line.BytesPerSecond()/1e9)
+			row.Expected = fmt.Sprintf("to %.3g GB/s", line.BytesPerSecond()/1e9)
 		}
 		if fast := cs[len(cs)-1]; len(cs) > 1 && fast.busbw > 1.3*slow.busbw {
-			row.What += fmt.Sprintf("; %s has %.3g GB/s", fast.name, fast.busbw)
-		}
-		if v.Inv.Calls[0].Timed {
-			at := slow.first
-			row.At = &at
+			row.What += fmt.Sprintf("; %s %.3g GB/s", fast.name, fast.busbw)
 		}
 		rows = append(rows, row)
 	}
@@ -62,7 +62,7 @@ func (v *View) jobRows() []Evidence {
 			exposed += s.Exposed / units.Duration(n)
 			total += s.Time / units.Duration(n)
 		}
-		rows = append(rows, Evidence{Layer: "step", What: "exposed communication, mean of " + count(n, "step"),
+		rows = append(rows, Evidence{Layer: "step", What: "exposed communication",
 			Seen: fmt.Sprintf("%v of %v", short(exposed), short(total)), Role: "effect", From: v.Inv.Steps[0].From.String()})
 	}
 	return rows

@@ -149,9 +149,9 @@ func key(id telemetry.SeriesID, object string, priority int8) telemetry.Key {
 	return telemetry.Key{Series: id, Object: object, Priority: priority}
 }
 
-// onset is when a counter began to grow, as evidence carries it: nil where it did not or cannot be told.
+// onset is when a counter first grew, as evidence carries it: nil where it did not or cannot be told.
 func (v *View) onset(id telemetry.SeriesID, object string, priority int8) *units.Instant {
-	if at, ok := v.Win.Onset(key(id, object, priority), 0.01); ok {
+	if at, ok := v.Win.Onset(key(id, object, priority), 1e-9); ok {
 		return &at
 	}
 	return nil
@@ -168,11 +168,11 @@ func (v *View) congestion(p port, priority int8) (congested, known bool, how str
 	rate, rateKnown := p.rate()
 	switch {
 	case marksKnown && marked > 0 && peakKnown:
-		return true, true, fmt.Sprintf("%.0f packets marked, queue up to %v", marked, units.Bytes(level.Max))
+		return true, true, fmt.Sprintf("up to %s, %.0f marks", amount(level.Max), marked)
 	case marksKnown && marked > 0:
-		return true, true, fmt.Sprintf("%.0f packets marked", marked)
+		return true, true, fmt.Sprintf("%.0f marks", marked)
 	case peakKnown && rateKnown:
-		return level.Max >= rate.BytesPerSecond()*queueTime.Seconds(), true, fmt.Sprintf("queue up to %v", units.Bytes(level.Max))
+		return level.Max >= rate.BytesPerSecond()*queueTime.Seconds(), true, fmt.Sprintf("up to %s", amount(level.Max))
 	}
 	return false, marksKnown || peakKnown, ""
 }

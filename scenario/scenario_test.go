@@ -1,0 +1,229 @@
+package scenario
+
+import (
+	"context"
+	"errors"
+	"flag"
+	"os"
+	"path/filepath"
+	"reflect"
+	"runtime"
+	"strings"
+	"testing"
+
+	"github.com/shunt-network/shunt/diagnose"
+	"github.com/shunt-network/shunt/internal/spec"
+	"github.com/shunt-network/shunt/telemetry"
+)
+
+var update = flag.Bool("update", false, "rewrite docs/schema/scenario.schema.json")
+
+// Every example comes to what it says it expects, and to nothing else; where a gain is expected, the first fix is tried.
+func TestExamples(t *testing.T) {
+	files, err := filepath.Glob("../examples/*/" + FileName)
+	if err != nil || len(files) < 6 {
+		t.Fatalf("examples: %v, %v", files, err)
+	}
+	for _, file := range files {
+		t.Run(filepath.Base(filepath.Dir(file)), func(t *testing.T) {
+			t.Parallel()
+			s, err := Load(file)
+			if err != nil {
+				t.Fatal(err)
+			}
+			seeds := 0
+			if s.Expect.Gain > 0 {
+				seeds = 2
+			}
+			out, err := s.Explain(context.Background(), Options{Seeds: seeds})
+			if err != nil {
+				t.Fatal(err)
+			}
+			for _, wrong := range s.Score(out.Result) {
+				t.Error(wrong)
+			}
+			for _, f := range out.Result.Findings {
+				for _, e := range f.Evidence {
+					if e.From == "" {
+						t.Errorf("%s: no source for %q", f.Code, e.What)
+					}
+				}
+			}
+		})
+	}
+}
+
+const tiny = `title: two hosts
+seed: 5
+fabric: {topology: leaf-spine, leaves: 2, hosts_per_leaf: 2, spines: 2, link: {rate: 100Gbps, delay: 300ns}}
+job: {collective: {kind: alltoall, size: 1MiB, repeat: 3}}
+`
+
+// The same file gives the same run, whatever the number of processors, with and without a tap in between.
+func TestRunIsDeterministic(t *testing.T) {
+	var prints []uint64
+	for _, procs := range []int{1, 2} {
+		old := runtime.GOMAXPROCS(procs)
+		defer runtime.GOMAXPROCS(old)
+		s, err := Parse("tiny.yaml", []byte(tiny))
+		if err != nil {
+			t.Fatal(err)
+		}
+		run, err := s.Run(context.Background(), nil)
+		if err != nil {
+			t.Fatal(err)
+		}
+		prints = append(prints, run.Summary.Fingerprint)
+	}
+	if prints[0] != prints[1] {
+		t.Errorf("fingerprints %x and %x", prints[0], prints[1])
+	}
+	s, _ := Parse("tiny.yaml", []byte(strings.Replace(tiny, "seed: 5", "seed: 6", 1)))
+	run, err := s.Run(context.Background(), nil)
+	if err != nil || run.Summary.Fingerprint == prints[0] {
+		t.Errorf("another seed gave the same run, or none: %x, %v", prints[0], err)
+	}
+}
+
+// The tap emits nothing that real hardware does not: every series of the window is in the catalogue with a source.
+func TestTapEmitsOnlyTheCatalogue(t *testing.T) {
+	s, err := Parse("tiny.yaml", []byte(tiny))
+	if err != nil {
+		t.Fatal(err)
+	}
+	run, err := s.Run(context.Background(), nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	seen := 0
+	for id := range telemetry.SeriesCount {
+		keys := run.Window.Keys(id)
+		seen += len(keys)
+		if len(keys) > 0 && len(telemetry.Catalogue[id].Sources) == 0 {
+			t.Errorf("%v has no real source", id)
+		}
+	}
+	if seen == 0 {
+		t.Error("the window is empty")
+	}
+}
+
+// All mistakes come out at once, each at its place.
+func TestTenMistakes(t *testing.T) {
+	src := `title: ten mistakes
+sede: 7
+fabric:
+  topology: leaf-spin
+  leaves: four
+  hosts_per_leaf: 0
+  link: {rate: 400Gpbs, delay: 500}
+switch:
+  ecn: {kmin: 8KB, kmx: 32KB, pmax: 120%}
+nic: {transport: quic}
+job:
+  collective: {kind: all_redduce, size: -1}
+`
+	_, err := Parse("bad.yaml", []byte(src))
+	var problems spec.Problems
+	if !errors.As(err, &problems) {
+		t.Fatalf("%v", err)
+	}
+	for _, want := range []string{"bad.yaml:2:1:", "bad.yaml:4:13:", "bad.yaml:5:11:", "bad.yaml:6:19:", "bad.yaml:7:16:", "bad.yaml:7:32:", "bad.yaml:9:20:", "bad.yaml:9:37:", "bad.yaml:12:22:", "bad.yaml:12:41:"} {
+		if !strings.Contains(err.Error(), want) {
+			t.Errorf("no problem at %s", want)
+		}
+	}
+	if len(problems) < 10 {
+		t.Errorf("%d problems:\n%v", len(problems), err)
+	}
+}
+
+// What fields mean together is told with the place of the field too.
+func TestSemanticMistakes(t *testing.T) {
+	src := tiny + `faults:
+  - {kind: link-down, link: [leaf0, spine9]}
+  - {kind: rate-degraded, link: [leaf0, spine1]}
+  - {kind: slow-receiver, host: leaf1, rate: 1Gbps}
+expect: {findings: [L999]}
+`
+	_, err := Parse("bad.yaml", []byte(src))
+	if err == nil {
+		t.Fatal("no error")
+	}
+	for _, want := range []string{`bad.yaml:6:37: no node is called "spine9"`, "bad.yaml:7:5: a rate-degraded fault needs a rate", "bad.yaml:8:5: a slow-receiver fault needs host", `bad.yaml:9:21: no cause has the code "L999"`} {
+		if !strings.Contains(err.Error(), want) {
+			t.Errorf("missing %q in:\n%v", want, err)
+		}
+	}
+}
+
+func TestWith(t *testing.T) {
+	s, err := Parse("tiny.yaml", []byte(tiny+"faults: [{kind: rate-degraded, link: [leaf0, spine1], rate: 50Gbps}]\nbackground: [{name: backup, from: [host0], to: [host3], size: 1MiB, priority: 3}]\n"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	fixed, err := s.With([]diagnose.Change{
+		{Setting: "switch.path_choice", Value: "ecmp-qpn"}, {Setting: "nic.qps", Value: "4"}, {Setting: "switch.ecn.kmin", Value: "400KB"},
+		{Setting: "background.priority", Object: "backup", Value: "1"}, {Setting: "link.healthy", Object: "spine1/Ethernet0", Value: "true"},
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if fixed.PathChoice != "ecmp-qpn" || fixed.NIC.QPs != 4 || fixed.Switch.ECN.KMin != 400_000 || fixed.Background[0].Priority != 1 || len(fixed.Faults) != 0 {
+		t.Errorf("%+v", fixed)
+	}
+	if len(s.Faults) != 1 || s.Background[0].Priority != 3 {
+		t.Error("the scenario itself was changed")
+	}
+	for _, bad := range []diagnose.Change{{Setting: "no.such"}, {Setting: "nic.qps", Value: "many"}, {Setting: "link.healthy", Object: "leaf9/Ethernet0"}, {Setting: "background.priority", Object: "nobody", Value: "1"}} {
+		if _, err := s.With([]diagnose.Change{bad}); err == nil {
+			t.Errorf("%+v was taken", bad)
+		}
+	}
+}
+
+func TestCancelledRun(t *testing.T) {
+	s, err := Parse("tiny.yaml", []byte(tiny))
+	if err != nil {
+		t.Fatal(err)
+	}
+	ctx, cancel := context.WithCancel(context.Background())
+	cancel()
+	if _, err := s.Explain(ctx, Options{}); !errors.Is(err, context.Canceled) {
+		t.Errorf("%v", err)
+	}
+}
+
+func TestSchemaIsFresh(t *testing.T) {
+	const page = "../docs/schema/scenario.schema.json"
+	want, err := spec.Schema(Scenario{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if *update {
+		if err := os.WriteFile(page, want, 0o644); err != nil {
+			t.Fatal(err)
+		}
+	}
+	got, err := os.ReadFile(page)
+	if err != nil || !reflect.DeepEqual(got, want) {
+		t.Errorf("%s is not what the types say (%v); run go test ./scenario -update", page, err)
+	}
+}
+
+// A scenario of foreign bytes is refused or loads; it never panics.
+func FuzzParse(f *testing.F) {
+	f.Add([]byte(tiny))
+	files, _ := filepath.Glob("../examples/*/" + FileName)
+	for _, file := range files {
+		if src, err := os.ReadFile(file); err == nil {
+			f.Add(src)
+		}
+	}
+	f.Fuzz(func(t *testing.T, src []byte) {
+		if len(src) > 4096 { // large fabrics are slow to build, and are fuzzed in their own packages
+			return
+		}
+		Parse("fuzz.yaml", src)
+	})
+}
