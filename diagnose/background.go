@@ -106,9 +106,7 @@ func (v *View) backgroundFinding(a *intruder, roce units.Bytes) Finding {
 			Try:  []Change{{Setting: "background.priority", Object: a.app, Value: "0"}},
 		},
 	}
-	for _, h := range a.hosts {
-		f.Where = append(f.Where, h)
-	}
+	f.Where = append(f.Where, a.hosts...)
 	row := Evidence{Layer: "switch", What: fmt.Sprintf("sampled bytes of %s in priority %d", a.app, a.priority), Seen: amount(a.bytes), Expected: "0", Role: "cause", From: a.from}
 	if a.timed {
 		at := a.start
@@ -167,7 +165,7 @@ func (v *View) overlap(a *intruder) (Evidence, *Cost, bool) {
 		return Evidence{}, nil, false
 	}
 	with, without := during.time/units.Duration(during.n), apart.time/units.Duration(apart.n)
-	row := Evidence{Layer: "step", What: fmt.Sprintf("%s beside %s, mean of %d; without, of %d", what, a.app, during.n, apart.n), Seen: short(with).String(), Expected: short(without).String(), Role: "effect", From: from}
+	row := Evidence{Layer: "step", What: fmt.Sprintf("%s beside %s, mean of %d; without, of %d", what, a.app, during.n, apart.n), Seen: short(with), Expected: short(without), Role: "effect", From: from}
 	if with <= without {
 		return row, nil, true
 	}

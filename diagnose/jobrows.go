@@ -36,7 +36,7 @@ func (v *View) collectives() []collective {
 	}
 	for i := range all {
 		slices.Sort(all[i].each)
-		all[i].busbw = all[i].each[(len(all[i].each)-1)/2]
+		all[i].busbw = all[i].each[len(all[i].each)/2]
 	}
 	slices.SortStableFunc(all, func(a, b collective) int { return cmp.Compare(a.busbw, b.busbw) })
 	return all
@@ -110,16 +110,16 @@ func (v *View) share(extra units.Duration, how string) (*Cost, bool) {
 		Expected: max(longest.time-extra, 0) / n, How: how}, true
 }
 
-// short rounds a time to four digits, which is more than any cause can be sure of.
-func short(d units.Duration) units.Duration {
-	if d == 0 {
-		return 0
+// short is a time as a sentence carries it: three digits, which is more than any cause can be sure of.
+func short(d units.Duration) string {
+	v, unit := float64(d), "ps"
+	for _, next := range []string{"ns", "us", "ms", "s"} {
+		if math.Abs(v) < 999.5 {
+			break
+		}
+		v, unit = v/1000, next
 	}
-	unit := math.Pow(10, math.Floor(math.Log10(math.Abs(float64(d))))-3)
-	if unit < 1 {
-		return d
-	}
-	return units.Duration(math.Round(float64(d)/unit) * unit)
+	return fmt.Sprintf("%.3g %s", v, unit)
 }
 
 func count(n int, noun string) string {

@@ -66,7 +66,7 @@ func checkSlowReceiver(v *View) Verdict {
 		Settle:     "ethtool -S: outbound_pci_stalled_wr_events and rx_buffer_passed_thres_phy of " + worst.object + "; lspci -vvv: LnkSta of its slot",
 		Fix: Fix{
 			Text: "find what slows the host: PCIe width and speed, IOMMU, NUMA placement, memory bandwidth; drain the host from the job until then",
-			Try:  []Change{{Setting: "host.drain", Object: worst.host.Name, Value: "line-rate"}},
+			Try:  []Change{{Setting: "host.receive", Object: worst.object, Value: "line-rate"}},
 		},
 	}
 	for _, s := range slow {

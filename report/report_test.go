@@ -244,10 +244,10 @@ func TestTrial(t *testing.T) {
 		trial diagnose.Trial
 		want  string
 	}{
-		{diagnose.Trial{Metric: "step", Before: 412 * ms, After: 319 * ms, Spread: 6 * ms, Seeds: 3}, "simulated: 319 ms (-93 +- 6)"},
-		{diagnose.Trial{Metric: "all_reduce", Before: 412 * ms, After: 319 * ms, Seeds: 1}, "simulated all_reduce: 319 ms (-93, one seed)"},
-		{diagnose.Trial{Metric: "step", Before: 412 * ms, After: 409 * ms, Spread: 6 * ms, Seeds: 3}, "simulated: 409 ms (-3 +- 6: no sure gain)"},
-		{diagnose.Trial{Metric: "step", Before: 412 * ms, After: 420 * ms, Spread: 1 * ms, Seeds: 3}, "simulated: 420 ms (+8 +- 1: no sure gain)"},
+		{diagnose.Trial{Metric: "step", Before: 412 * ms, After: 319 * ms, Spread: 6 * ms, Seeds: 3}, "simulated: 319 ms, was 412 (-93 +- 6, 3 seeds)"},
+		{diagnose.Trial{Metric: "all_reduce", Before: 412 * ms, After: 319 * ms, Seeds: 1}, "simulated all_reduce: 319 ms, was 412 (-93, one seed)"},
+		{diagnose.Trial{Metric: "step", Before: 412 * ms, After: 409 * ms, Spread: 6 * ms, Seeds: 3}, "simulated: 409 ms, was 412 (-3 +- 6, 3 seeds: no sure gain)"},
+		{diagnose.Trial{Metric: "step", Before: 412 * ms, After: 420 * ms, Spread: 1 * ms, Seeds: 3}, "simulated: 420 ms, was 412 (+8 +- 1, 3 seeds: no sure gain)"},
 	} {
 		if got := trial(&c.trial); got != c.want {
 			t.Errorf("got %q, want %q", got, c.want)

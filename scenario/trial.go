@@ -3,6 +3,7 @@ package scenario
 import (
 	"cmp"
 	"context"
+	"fmt"
 	"runtime"
 	"slices"
 	"sync"
@@ -118,7 +119,14 @@ func (s *Scenario) try(ctx context.Context, out *Outcome, seeds int, progress fu
 		wg.Add(1)
 		slots <- struct{}{}
 		go func() {
-			defer func() { <-slots; wg.Done() }()
+			defer func() {
+				// A fault of the simulator in a trial comes out as an error: the findings it was to measure stand without it.
+				if p := recover(); p != nil {
+					errs[i] = fmt.Errorf("scenario: the simulator failed in a trial of %v: %v", j.scenario.Title, p)
+				}
+				<-slots
+				wg.Done()
+			}()
 			run, err := j.scenario.Run(ctx, nil)
 			if err == nil {
 				// A job that the fix does not let finish has no figure.
