@@ -20,15 +20,27 @@ const (
 	evDetect                   // the switches learn of the state of the links
 )
 
-// event is 16 bytes without pointers. gen and prio are the generation of the port and the class of a
-// pause frame (prio carries pauseOn beside the class).
+// event is two words without pointers: a struct of small fields would be written in pieces and read as a whole, which the processor
+// cannot forward from its store buffer. what holds, from the low bits: kind 8, class of a pause frame 8, generation 16, arg 32.
 type event struct {
 	at   int64 // picoseconds
-	arg  uint32
-	gen  uint16
-	kind eventKind
-	prio uint8
+	what uint64
 }
+
+func newEvent(at int64, kind eventKind, arg uint32) event {
+	return event{at: at, what: uint64(arg)<<32 | uint64(kind)}
+}
+
+// of adds the generation of a port or a NIC and a class, for events that may be void when they are due.
+func (e event) of(gen uint16, prio uint8) event {
+	e.what |= uint64(gen)<<16 | uint64(prio)<<8
+	return e
+}
+
+func (e event) kind() eventKind { return eventKind(e.what) }
+func (e event) prio() uint8     { return uint8(e.what >> 8) }
+func (e event) gen() uint16     { return uint16(e.what >> 16) }
+func (e event) arg() uint32     { return uint32(e.what >> 32) }
 
 // eventQueue is a radix heap (Ahuja, Mehlhorn, Orlin, Tarjan: Faster algorithms for the shortest path problem,
 // JACM 1990): bucket b holds the events whose time differs from last first in bit b-1. It needs that nothing is
@@ -66,17 +78,19 @@ func (q *eventQueue) pop(limit int64) (event, bool) {
 			return event{}, false
 		}
 		q.last = first
-		q.full &^= 1 << b
+		full := q.full &^ (1 << b)
 		q.buckets[b] = from[:0]
 		if len(from) == 1 {
+			q.full = full
 			q.n--
 			return from[0], true
 		}
 		for _, e := range from { // every one lands in a lower bucket, so from is not written to meanwhile
 			to := bits.Len64(uint64(e.at^first)) & 63
 			q.buckets[to] = append(q.buckets[to], e)
-			q.full |= 1 << to
+			full |= 1 << to
 		}
+		q.full = full
 	}
 	zero := q.buckets[0]
 	e := zero[q.head]

@@ -19,7 +19,7 @@ func TestEventOrder(t *testing.T) {
 	push := func() {
 		at := now + rng.Int64N(1<<rng.UintN(40))&^0xf // coarse times, so that many are equal
 		at = max(at, now)
-		q.push(event{at: at, arg: seq})
+		q.push(newEvent(at, evOp, seq))
 		want = append(want, key{at, seq})
 		seq++
 	}
@@ -37,7 +37,7 @@ func TestEventOrder(t *testing.T) {
 			t.Fatalf("event at %d, asked for %d..%d", e.at, now, limit)
 		}
 		now = e.at
-		got = append(got, key{e.at, e.arg})
+		got = append(got, key{e.at, e.arg()})
 		if seq < 20_000 {
 			push()
 		}

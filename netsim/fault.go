@@ -38,12 +38,12 @@ func (n *Network) begin(i uint32) {
 		n.recurring--
 	}
 	if f.For > 0 {
-		n.queue.push(event{at: n.now + int64(f.For), kind: evHeal, arg: i})
+		n.queue.push(newEvent(n.now+int64(f.For), evHeal, i))
 	}
 	if f.Every > 0 {
 		n.returned[i] = true
 		n.recurring++
-		n.queue.push(event{at: n.now + int64(f.Every), kind: evFault, arg: i})
+		n.queue.push(newEvent(n.now+int64(f.Every), evFault, i))
 	}
 	p := &n.ports[f.Port]
 	switch f.Kind {
@@ -52,7 +52,7 @@ func (n *Network) begin(i uint32) {
 		n.downs[p.peer]++
 		if !p.down {
 			n.linkDown(f.Port)
-			n.queue.push(event{at: n.now + int64(f.Detect), kind: evDetect})
+			n.queue.push(newEvent(n.now+int64(f.Detect), evDetect, 0))
 		}
 	case RateDegraded:
 		n.setRate(f.Port, f.Rate)
@@ -78,7 +78,7 @@ func (n *Network) heal(i uint32) {
 		n.downs[p.peer]--
 		if n.downs[f.Port] == 0 {
 			n.linkUp(f.Port)
-			n.queue.push(event{at: n.now + int64(f.Detect), kind: evDetect})
+			n.queue.push(newEvent(n.now+int64(f.Detect), evDetect, 0))
 		}
 	case RateDegraded:
 		n.setRate(f.Port, n.f.Ports[f.Port].Rate)

@@ -118,11 +118,11 @@ func New(f *fabric.Fabric, plan *workload.Plan, c Config) (*Network, error) {
 		n.times[i] = OpTime{End: units.At(-1)}
 		n.waits[i] = plan.Dependencies(workload.OpID(i))
 		if n.waits[i] == 0 {
-			n.queue.push(event{at: int64(plan.Ops[i].At), kind: evOp, arg: uint32(i)})
+			n.queue.push(newEvent(int64(plan.Ops[i].At), evOp, uint32(i)))
 		}
 	}
 	for i := range n.faults {
-		n.queue.push(event{at: int64(n.faults[i].At), kind: evFault, arg: uint32(i)})
+		n.queue.push(newEvent(int64(n.faults[i].At), evFault, uint32(i)))
 	}
 	return n, nil
 }
@@ -194,29 +194,29 @@ func (n *Network) RunUntil(t units.Instant) (done bool, err error) {
 }
 
 func (n *Network) handle(e event) {
-	switch e.kind {
+	switch e.kind() {
 	case evArrive:
-		n.arrive(e.arg)
+		n.arrive(e.arg())
 	case evSend:
-		n.wireFree(e.arg)
+		n.wireFree(e.arg())
 	case evPause:
-		n.pauseArrives(e.arg, e.prio, e.gen)
+		n.pauseArrives(e.arg(), e.prio(), e.gen())
 	case evOp:
-		n.todo = append(n.todo, e.arg)
+		n.todo = append(n.todo, e.arg())
 	case evOpEnd:
-		n.finish(e.arg)
+		n.finish(e.arg())
 	case evPost:
-		n.post(e.arg)
+		n.post(e.arg())
 	case evPace:
-		n.paceDue(e.arg)
+		n.paceDue(e.arg())
 	case evTimeout:
-		n.timeout(e.arg)
+		n.timeout(e.arg())
 	case evDrain:
-		n.drained(e.arg, e.gen)
+		n.drained(e.arg(), e.gen())
 	case evFault:
-		n.begin(e.arg)
+		n.begin(e.arg())
 	case evHeal:
-		n.heal(e.arg)
+		n.heal(e.arg())
 	case evDetect:
 		n.detect()
 	}

@@ -61,7 +61,7 @@ func (n *Network) sendData(pi uint32, p *port, prio uint8) {
 	n.transmit(pi, p, k)
 	if s.flags&timing == 0 && n.rto > 0 {
 		s.flags |= timing
-		n.queue.push(event{at: n.now + n.rto, kind: evTimeout, arg: q})
+		n.queue.push(newEvent(n.now+n.rto, evTimeout, q))
 	}
 	paced := n.pace(q, s, rate, payload+headerBytes, p)
 	switch {
@@ -119,7 +119,7 @@ func (n *Network) wake(q uint32, s *sender) {
 		}
 	}
 	s.flags |= pacing
-	n.queue.push(event{at: at, kind: evPace, arg: q})
+	n.queue.push(newEvent(at, evPace, q))
 }
 
 // paceDue is evPace: the QP sends if its time has come, else waits on under the rate of now.
@@ -266,7 +266,7 @@ func (n *Network) arriveNIC(pi, ep, k uint32) {
 		return
 	}
 	c.head, c.tail = k, k
-	n.queue.push(event{at: n.now + int64(c.drain.Next(units.Bytes(size))), kind: evDrain, arg: ep, gen: c.gen})
+	n.queue.push(newEvent(n.now+int64(c.drain.Next(units.Bytes(size))), evDrain, ep).of(c.gen, 0))
 }
 
 // drained is evDrain: the host has taken the first waiting packet.
@@ -278,7 +278,7 @@ func (n *Network) drained(ep uint32, gen uint16) {
 	n.takeWaiting(ep, c)
 	if c.head != none {
 		size := n.pool.packets[c.head].size
-		n.queue.push(event{at: n.now + int64(c.drain.Next(units.Bytes(size))), kind: evDrain, arg: ep, gen: c.gen})
+		n.queue.push(newEvent(n.now+int64(c.drain.Next(units.Bytes(size))), evDrain, ep).of(c.gen, 0))
 	}
 }
 

@@ -59,7 +59,7 @@ func (n *Network) startReady() {
 // ready is an operation whose dependencies are done; it starts now or at its time.
 func (n *Network) ready(id uint32) {
 	if at := int64(n.plan.Ops[id].At); at > n.now {
-		n.queue.push(event{at: at, kind: evOp, arg: id})
+		n.queue.push(newEvent(at, evOp, id))
 		return
 	}
 	n.todo = append(n.todo, id)
@@ -75,13 +75,13 @@ func (n *Network) start(id uint32) {
 	case op.Kind == workload.Compute: // a GPU computes one thing at a time
 		free := &n.gpuFree[op.Src]
 		*free = max(*free, n.now) + int64(op.Time)
-		n.queue.push(event{at: *free, kind: evOpEnd, arg: id})
+		n.queue.push(newEvent(*free, evOpEnd, id))
 	case op.Src == op.Dst: // a copy within a GPU is no traffic
 		n.finish(id)
 	case n.local(op): // out of a GPU goes one transfer after the other
 		free := &n.nvlinkFree[op.Src]
 		*free = max(*free, n.now) + int64(units.Serialize(op.Bytes, n.f.NVLink.Rate))
-		n.queue.push(event{at: *free + int64(n.f.NVLink.Latency), kind: evOpEnd, arg: id})
+		n.queue.push(newEvent(*free+int64(n.f.NVLink.Latency), evOpEnd, id))
 	default:
 		n.sendOp(id, op)
 	}
@@ -109,7 +109,7 @@ func (n *Network) sendOp(id uint32, op *workload.Op) {
 		n.msgs[mi] = message{bytes: int64(b), rate: int64(op.Rate), op: id, qp: c.first + c.turn, next: none}
 		c.turn = (c.turn + 1) % c.qps
 		if n.nicLatency > 0 {
-			n.queue.push(event{at: n.now + n.nicLatency, kind: evPost, arg: mi})
+			n.queue.push(newEvent(n.now+n.nicLatency, evPost, mi))
 		} else {
 			n.post(mi)
 		}

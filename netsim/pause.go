@@ -44,7 +44,7 @@ func (n *Network) sendPause(q uint32, what uint8) {
 		return
 	}
 	p.busy = max(p.busy, n.now) + n.wireTime(q, p, pauseBytes)
-	n.queue.push(event{at: p.busy + n.cold[q].wire, kind: evPause, arg: p.peer, gen: p.gen, prio: what})
+	n.queue.push(newEvent(p.busy+n.cold[q].wire, evPause, p.peer).of(p.gen, what))
 }
 
 // pauseArrives is a pause or resume frame at port pi (N2: what is on the wire already is not recalled). A frame from before the link

@@ -81,7 +81,7 @@ func (n *Network) transmit(pi uint32, p *port, k uint32) {
 	}
 	if p.head == none {
 		p.head = k
-		n.queue.push(event{at: pk.at, kind: evArrive, arg: pi})
+		n.queue.push(newEvent(pk.at, evArrive, pi))
 	} else {
 		n.pool.packets[p.tail].next = k
 	}
@@ -102,7 +102,7 @@ func (n *Network) arrive(pi uint32) {
 	}
 	p.head = pk.next
 	if p.head != none {
-		n.queue.push(event{at: n.pool.packets[p.head].at, kind: evArrive, arg: pi})
+		n.queue.push(newEvent(n.pool.packets[p.head].at, evArrive, pi))
 	}
 	n.hops++
 	q := p.peer
@@ -131,7 +131,7 @@ func (n *Network) kick(pi uint32, p *port) {
 		return
 	}
 	p.armed = true
-	n.queue.push(event{at: p.busy, kind: evSend, arg: pi})
+	n.queue.push(newEvent(p.busy, evSend, pi))
 }
 
 // wireFree is evSend. A pause frame may have taken the wire in the meantime.
@@ -151,7 +151,7 @@ func (n *Network) send(pi uint32, p *port) {
 	}
 	if p.ready&^p.paused != 0 {
 		p.armed = true
-		n.queue.push(event{at: p.busy, kind: evSend, arg: pi})
+		n.queue.push(newEvent(p.busy, evSend, pi))
 	}
 }
 

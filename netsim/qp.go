@@ -239,7 +239,7 @@ func (n *Network) timeout(q uint32) {
 	}
 	if due := s.since + n.rto; due > n.now {
 		s.flags |= timing
-		n.queue.push(event{at: due, kind: evTimeout, arg: q})
+		n.queue.push(newEvent(due, evTimeout, q))
 		return
 	}
 	n.nicCounters[s.src].LocalAckTimeout++
@@ -248,7 +248,7 @@ func (n *Network) timeout(q uint32) {
 	}
 	s.since = n.now
 	s.flags |= timing
-	n.queue.push(event{at: n.now + n.rto, kind: evTimeout, arg: q})
+	n.queue.push(newEvent(n.now+n.rto, evTimeout, q))
 	if n.missing != nil {
 		n.probeLost(q, s)
 	} else {
