@@ -75,20 +75,18 @@ func checkBitErrors(v *View) Verdict {
 		}
 	}
 	f.Evidence = []Evidence{{Layer: "physical", What: telemetry.Catalogue[worst.id].Meaning + " at " + name(worst.object), Seen: fmt.Sprintf("%.0f", worst.n), Expected: "0", Role: "cause",
-		At: v.onset(worst.id, worst.object, telemetry.AnyPriority), From: worst.id.String()}}
-	naks := 0.0
-	for _, k := range v.Win.Keys(telemetry.NICPacketSeqErr) {
-		if d, ok := v.Win.Delta(k); ok {
-			naks += d
-		}
-	}
-	for _, k := range v.Win.Keys(telemetry.NICLocalAckTimeout) {
-		if d, ok := v.Win.Delta(k); ok {
-			naks += d
+		At: v.onset(worst.id, worst.object, telemetry.AnyPriority), From: v.from(worst.id, worst.object, telemetry.AnyPriority)}}
+	naks, from := 0.0, ""
+	for _, id := range []telemetry.SeriesID{telemetry.NICPacketSeqErr, telemetry.NICLocalAckTimeout} {
+		for _, k := range v.Win.Keys(id) {
+			if d, ok := v.Win.Delta(k); ok && d > 0 {
+				naks += d
+				from = v.from(id, k.Object, k.Priority)
+			}
 		}
 	}
 	if naks > 0 {
-		f.Evidence = append(f.Evidence, Evidence{Layer: "RDMA", What: "NAKs and timeouts at the senders", Seen: fmt.Sprintf("%.0f", naks), Expected: "0", Role: "effect", From: telemetry.NICPacketSeqErr.String()})
+		f.Evidence = append(f.Evidence, Evidence{Layer: "RDMA", What: "NAKs and timeouts at the senders", Seen: fmt.Sprintf("%.0f", naks), Expected: "0", Role: "effect", From: from})
 		f.Confidence = 0.95
 		f.Severity = Critical
 	} else if worst.n < 10 {

@@ -40,7 +40,7 @@ func checkDegraded(v *View) Verdict {
 			return
 		}
 		b, _ := v.total(bytes, object)
-		slow = append(slow, slowLink{object, peer, rate, nominal, id.String(), b, toHost})
+		slow = append(slow, slowLink{object, peer, rate, nominal, v.from(id, object, telemetry.AnyPriority), b, toHost})
 	}
 	for _, p := range v.ports() {
 		rate, ok := v.speed(telemetry.SwitchSpeed, p.object)

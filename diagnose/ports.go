@@ -157,6 +157,15 @@ func (v *View) onset(id telemetry.SeriesID, object string, priority int8) *units
 	return nil
 }
 
+// from is where a series was read: the file and line of its first sample, or the name of the series where a run or a
+// server holds it.
+func (v *View) from(id telemetry.SeriesID, object string, priority int8) string {
+	if p, ok := v.Win.Points(key(id, object, priority)); ok && !v.Inv.Simulated && p.Origin != "" {
+		return p.Origin
+	}
+	return id.String()
+}
+
 // queueTime is the queue, in time at line rate, from which a port counts as congested when nothing was marked: an
 // order above what two packets that meet make (4 KiB at 400 Gbit/s last 83 ns) and about half the base round trip.
 const queueTime = 5 * units.Microsecond

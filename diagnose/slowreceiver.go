@@ -86,7 +86,7 @@ func checkSlowReceiver(v *View) Verdict {
 		f.Confidence = 0.75
 	}
 	f.Evidence = append(f.Evidence, Evidence{Layer: "NIC", What: "pause sent by " + worst.object, Seen: seen, Expected: "0", Role: "cause",
-		At: v.onset(telemetry.NICTxPause, worst.object, prio), From: telemetry.NICTxPauseTime.String()})
+		At: v.onset(telemetry.NICTxPause, worst.object, prio), From: v.from(telemetry.NICTxPause, worst.object, prio)})
 	if d, ok := v.total(telemetry.NICPCIStalledWrite, worst.object); ok && d > 0 {
 		f.Evidence = append(f.Evidence, Evidence{Layer: "host", What: "seconds in which its PCIe writes stalled", Seen: fmt.Sprintf("%.0f", d), Expected: "0", From: telemetry.NICPCIStalledWrite.String()})
 		f.Confidence = 0.95
