@@ -91,6 +91,17 @@ func (v *View) roceOnly() (Verdict, bool) {
 	return Verdict{}, false
 }
 
+// chooses tells whether NCCL chooses the index itself: 2.21 and later do where none is set, and take a RoCE v2 entry
+// that is not link-local where there is one (src/transport/net_ib.cc, ncclIbGetGidIndex).
+func (v *View) chooses() bool {
+	e, set := v.Inv.NCCL.Lookup("NCCL_IB_GID_INDEX")
+	if set && !strings.HasPrefix(strings.TrimSpace(e.Value), "-") {
+		return false
+	}
+	version, other := v.Inv.NCCL.Lookup("NCCL_IB_ROCE_VERSION_NUM")
+	return v.nccl().atLeast(2, 21) == yes && (!other || strings.TrimSpace(version.Value) == "2")
+}
+
 // gidIndexes lists the indexes in use, one a host that is known to use one. An empty list with a reason means
 // that it is not known which are used; an automatic choice of NCCL 2.21 or later is one such reason.
 func (v *View) gidIndexes() (used []gidIndex, why string) {

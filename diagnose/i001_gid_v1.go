@@ -49,6 +49,9 @@ func checkGIDv1(v *View) Verdict {
 	if len(findings) > 0 {
 		return found(findings[:1]...)
 	}
+	if len(used) == 0 && v.chooses() {
+		return ruledOut(v.nccl().String() + " chooses a RoCE v2 entry itself")
+	}
 	if len(used) == 0 {
 		return cannotCheck(why)
 	}

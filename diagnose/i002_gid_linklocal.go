@@ -53,7 +53,7 @@ func checkGIDLinkLocal(v *View) Verdict {
 	}
 	// A failed connection tells its own source address (NCCL 2.18 and later for completions, 2.24 for modify_qp).
 	for _, e := range broken {
-		if e.Local.IsValid() && e.Local.IsLinkLocalUnicast() && v.roce() == yes {
+		if e.Local.IsValid() && e.Local.IsLinkLocalUnicast() && v.roce() == yes && !v.usesV1(used) {
 			f := linkLocalFinding(object(e.Host, e.Device), -1, e.Local)
 			f.Severity, f.Confidence = Critical, named
 			f.Evidence = []Evidence{
@@ -64,7 +64,7 @@ func checkGIDLinkLocal(v *View) Verdict {
 		}
 	}
 	for _, q := range v.Inv.NCCL.QPs {
-		if q.GIDIndex >= 0 && q.GID.IsValid() && q.GID.IsLinkLocalUnicast() && len(broken) > 0 {
+		if !v.usesV1(used) && q.GIDIndex >= 0 && q.GID.IsValid() && q.GID.IsLinkLocalUnicast() && len(broken) > 0 {
 			f := linkLocalFinding(called(q.Host), q.GIDIndex, q.GID)
 			f.Severity, f.Confidence = Critical, named
 			f.Evidence = append([]Evidence{{Layer: "RDMA", What: fmt.Sprintf("GID %d of the QP", q.GIDIndex), Seen: q.GID.String(), Expected: "a routed address", Role: "cause", From: q.From.String()}}, tell(broken, "effect")...)
@@ -72,12 +72,26 @@ func checkGIDLinkLocal(v *View) Verdict {
 		}
 	}
 	switch {
+	case len(used) == 0 && v.chooses():
+		return ruledOut(v.nccl().String() + " chooses an entry that is not link-local itself")
 	case len(used) == 0:
 		return cannotCheck(why)
 	case tables == 0:
 		return cannotCheck("the GID table of " + called(used[0].host) + " (show_gids)")
 	}
 	return ruledOut(fmt.Sprintf("the index in use (%d, %s) is not a link-local RoCE v2 entry", used[0].index, used[0].how))
+}
+
+// usesV1 tells whether an index in use is a RoCE v1 entry, which is I001's to say; that address is link-local too.
+func (v *View) usesV1(used []gidIndex) bool {
+	for _, u := range used {
+		for _, p := range v.gidTables(u.host) {
+			if g, ok := p.gid(u.index); ok && g.Version == "v1" {
+				return true
+			}
+		}
+	}
+	return false
 }
 
 func linkLocalFinding(where string, index int, a netip.Addr) Finding {
