@@ -102,7 +102,7 @@ func (n *Network) linkDown(pi uint32) {
 		p.down = true
 		p.gen++
 		p.busy = n.now
-		n.cold[x].LinkDowns++
+		n.cold[x].linkDowns++
 		if n.probe.Link != nil {
 			n.probe.Link(portID(x), false, units.At(n.now))
 		}

@@ -138,3 +138,44 @@ func TestConfigurationErrors(t *testing.T) {
 		t.Error("more events than the limit: no error")
 	}
 }
+
+// On two planes the QPs of a connection use both, so a message set takes half the time, and a dead plane is not gone round.
+func TestDualPlane(t *testing.T) {
+	f := fabric.DualPlane{Rails: 1, LeavesPerRail: 2, HostsPerLeaf: 2, Spines: 2, Bundle: 1, GPUsPerHost: 1, Access: wire, Trunk: wire}.Build()
+	var ops []workload.Op
+	for range 16 {
+		ops = append(ops, send(0, 3, 1_000_000))
+	}
+	n, _ := run(t, f, planOf(ops...), plain())
+	gpu := f.GPUs[0]
+	for plane, nic := range gpu.NICs {
+		if got := n.NIC(f.Ports[nic].Endpoint).TxDataBytes; got != 8_000_000 {
+			t.Errorf("plane %d carried %d bytes, half is 8000000", plane, got)
+		}
+	}
+	if got, floor := n.Now().PS(), int64(8_000_000*20*4160/4096); got < floor || got > floor+10_000_000 {
+		t.Errorf("took %d ps, half the bytes at the rate of one port take %d", got, floor)
+	}
+	cfg := plain()
+	cfg.NIC.Timeout, cfg.NIC.RetryCount = 4, 1
+	cfg.Faults = []Fault{{Kind: LinkDown, Port: uint32(gpu.NICs[1])}}
+	_, s := run(t, f, planOf(ops...), cfg)
+	if !s.Stalled {
+		t.Error("a NIC does not move its QPs to another plane")
+	}
+}
+
+// Three tiers: between pods there are six links, and a permutation over a fat tree is done without loss.
+func TestFatTree(t *testing.T) {
+	tree := fabric.KAry(4, 1)
+	tree.Access, tree.Trunk = wire, wire
+	f := tree.Build()
+	n, _ := run(t, f, planOf(send(0, len(f.GPUs)-1, 2_000_000)), plain())
+	if got, want := took(n, 0), pipeline(2_000_000, 6); got != want {
+		t.Errorf("2 MB between pods took %d ps, want %d", got, want)
+	}
+	_, s := run(t, f, permutation(len(f.GPUs), 500_000, 9), Config{Seed: 2})
+	if s.Drops != [DropReasons]uint64{} {
+		t.Errorf("drops %v", s.Drops)
+	}
+}

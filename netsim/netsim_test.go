@@ -52,7 +52,7 @@ func permutation(hosts int, bytes units.Bytes, seed uint64) *workload.Plan {
 	return b.Plan()
 }
 
-const never = 1 << 62
+const never = 1 << 62 // Forever
 
 func start(t testing.TB, f *fabric.Fabric, p *workload.Plan, c Config) *Network {
 	t.Helper()

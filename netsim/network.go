@@ -18,6 +18,7 @@ var ErrMaxEvents = errors.New("netsim: the run needs more events than its limit"
 // index, so that the garbage collector has nothing to follow.
 type Network struct {
 	now    int64
+	ended  int64 // time of the last event
 	queue  eventQueue
 	pool   pool
 	events uint64
@@ -88,8 +89,8 @@ type Network struct {
 type coldPort struct {
 	drops, dropBytes [DropReasons]uint64
 	wireLost         uint64 // bytes lost in flight, part of dropBytes[DropLinkDown]
-	CRCErrors        uint64
-	LinkDowns        uint64
+	crcErrors        uint64
+	linkDowns        uint64
 	wire             int64 // propagation alone
 	line             units.Line
 }
@@ -167,6 +168,9 @@ func checkFaults(f *fabric.Fabric, faults []Fault) error {
 	return errors.Join(errs...)
 }
 
+// Forever is a time that no run reaches. RunUntil(Forever) leaves the clock at the last event.
+var Forever = units.At(1 << 62)
+
 // RunUntil carries the run on until the plan is done or the clock reaches t, and tells whether it is done:
 // every operation that is not background has finished. Splitting a run changes nothing in it.
 func (n *Network) RunUntil(t units.Instant) (done bool, err error) {
@@ -174,7 +178,7 @@ func (n *Network) RunUntil(t units.Instant) (done bool, err error) {
 	for n.left > 0 {
 		e, ok := n.queue.pop(limit)
 		if !ok {
-			if !n.Stalled() { // else the clock stays at the last thing that happened
+			if t != Forever {
 				n.now = max(n.now, limit)
 			}
 			return false, nil
@@ -184,7 +188,7 @@ func (n *Network) RunUntil(t units.Instant) (done bool, err error) {
 			return false, n.err
 		}
 		n.events++
-		n.now = e.at
+		n.now, n.ended = e.at, e.at
 		n.handle(e)
 		if len(n.todo) > 0 {
 			n.startReady()
@@ -222,8 +226,7 @@ func (n *Network) handle(e event) {
 	}
 }
 
-// Now is how far the run has come: the time that RunUntil reached, or of the last event when the
-// plan is done or stalled.
+// Now is how far the run has come: the time that RunUntil was given, or that of the last event when the plan is done.
 func (n *Network) Now() units.Instant { return units.At(n.now) }
 
 // Stalled tells that operations are left and nothing is under way that could finish them: every QP they need has given up, or waits

@@ -107,7 +107,7 @@ func (n *Network) arrive(pi uint32) {
 	n.hops++
 	q := p.peer
 	if pk.flags&corrupt != 0 {
-		n.cold[q].CRCErrors++
+		n.cold[q].crcErrors++
 		n.drop(q, k, DropCorrupt)
 		return
 	}

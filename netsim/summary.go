@@ -11,7 +11,7 @@ import (
 // Port returns the counters of a port, with its queue gauges and open pauses brought up to the present.
 func (n *Network) Port(p fabric.PortID) PortCounters {
 	cold := &n.cold[p]
-	c := PortCounters{Drops: cold.drops, CRCErrors: cold.CRCErrors, LinkDowns: cold.LinkDowns, Rate: n.ports[p].rate}
+	c := PortCounters{Drops: cold.drops, CRCErrors: cold.crcErrors, LinkDowns: cold.linkDowns, Rate: n.ports[p].rate}
 	if n.ports[p].down {
 		c.Rate = 0
 	}
@@ -46,8 +46,8 @@ func (n *Network) NIC(ep int32) NICCounters { return n.nicCounters[ep] }
 
 // Summary is what a run came to.
 type Summary struct {
-	Fingerprint uint64 // hash of every operation's start and end, and of every port's counters
-	End         units.Instant
+	Fingerprint uint64        // hash of every operation's start and end, and of every port's counters
+	End         units.Instant // time of the last event
 	Events      uint64
 	PacketHops  uint64 // packets, data and control, that finished one link
 	Drops       [DropReasons]uint64
@@ -58,7 +58,7 @@ type Summary struct {
 // the bytes that are missing.
 func (n *Network) Finish() (Summary, error) {
 	s := Summary{
-		End: units.At(n.now), Events: n.events, PacketHops: n.hops,
+		End: units.At(n.ended), Events: n.events, PacketHops: n.hops,
 		Stalled: n.Stalled() || n.left > 0 && n.hopeless,
 	}
 	for i := range n.cold {
