@@ -225,6 +225,14 @@ func (inv *Inventory) Setting(name string) (Setting, bool) {
 	return inv.Settings[i], true
 }
 
+// Limits on an inventory. What is past them is handed out as usual and not kept, so that nonsense in a file cannot
+// fill the memory: the largest clusters have some 30 000 hosts, a host 16 NICs of 256 virtual functions, a switch 1024
+// ports.
+const (
+	MaxHosts = 1 << 17
+	MaxPorts = 1 << 12
+)
+
 // Host returns the host of that name, made if it is not there yet. A name is cut at its first dot, as NCCL does.
 func (inv *Inventory) Host(name string) *Host {
 	name, _, _ = strings.Cut(name, ".")
@@ -234,7 +242,9 @@ func (inv *Inventory) Host(name string) *Host {
 		}
 	}
 	h := &Host{Name: name, Sysctl: map[string]Value[string]{}}
-	inv.Hosts = append(inv.Hosts, h)
+	if len(inv.Hosts) < MaxHosts {
+		inv.Hosts = append(inv.Hosts, h)
+	}
 	return h
 }
 
@@ -246,7 +256,9 @@ func (inv *Inventory) Switch(name string) *Switch {
 		}
 	}
 	s := &Switch{Name: name}
-	inv.Switches = append(inv.Switches, s)
+	if len(inv.Switches) < MaxHosts {
+		inv.Switches = append(inv.Switches, s)
+	}
 	return s
 }
 
@@ -256,6 +268,9 @@ func (s *Switch) Port(name string) *SwitchPort {
 		if s.Ports[i].Name == name {
 			return &s.Ports[i]
 		}
+	}
+	if len(s.Ports) >= MaxPorts {
+		return &SwitchPort{Name: name}
 	}
 	s.Ports = append(s.Ports, SwitchPort{Name: name})
 	return &s.Ports[len(s.Ports)-1]
@@ -269,7 +284,9 @@ func (h *Host) NIC(device string, port int) *NIC {
 		}
 	}
 	n := &NIC{Device: device, Port: port}
-	h.NICs = append(h.NICs, n)
+	if len(h.NICs) < MaxPorts {
+		h.NICs = append(h.NICs, n)
+	}
 	return n
 }
 
@@ -281,6 +298,8 @@ func (h *Host) Dev(name string) *Netdev {
 		}
 	}
 	d := &Netdev{Name: name}
-	h.Netdevs = append(h.Netdevs, d)
+	if len(h.Netdevs) < MaxPorts {
+		h.Netdevs = append(h.Netdevs, d)
+	}
 	return d
 }

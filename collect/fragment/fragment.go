@@ -27,6 +27,9 @@ type Fragment struct {
 	Samples []Sample
 	// Dropped counts samples beyond MaxSamples.
 	Dropped int
+
+	host   *evidence.Host // the answer of TheHost for hostOf
+	hostOf string
 }
 
 // Sample is one counter as it was read.
@@ -49,8 +52,14 @@ func New(inv *evidence.Inventory, file string) *Fragment { return &Fragment{Inv:
 // At is a line of the input as a source.
 func (f *Fragment) At(line int) evidence.Source { return evidence.Source{File: f.File, Line: line} }
 
-// TheHost is the host the input is about, made if it is not there yet.
-func (f *Fragment) TheHost() *evidence.Host { return f.Inv.Host(f.Host) }
+// TheHost is the host the input is about, made if it is not there yet. Every line asks for it, so the last answer is
+// kept: an inventory may have thousands.
+func (f *Fragment) TheHost() *evidence.Host {
+	if f.host == nil || f.hostOf != f.Host {
+		f.host, f.hostOf = f.Inv.Host(f.Host), f.Host
+	}
+	return f.host
+}
 
 // Count adds a counter by its own name, of a device, "" for the one the input's name speaks of.
 func (f *Fragment) Count(m Counter, name, device string, port int, value uint64, line int) {

@@ -2,6 +2,7 @@ package ibtools
 
 import (
 	"bytes"
+	"slices"
 	"strings"
 
 	"github.com/shunt-network/shunt/collect/fragment"
@@ -19,28 +20,24 @@ func StartsIBDev2Netdev(line []byte) bool {
 	return bytes.Contains(line, []byte(" ==> ")) && bytes.Contains(line, []byte(" port "))
 }
 
-// Line reads one line; false means that it is not of this output. With -v a PCI address and the names of parts
-// stand around, so the device is the word before "port".
+// Line reads one line; false means that it is not of this output.
 func (d *IBDev2Netdev) Line(line []byte, n int) bool {
 	left, right, ok := strings.Cut(string(line), " ==> ")
 	if !ok {
 		return len(bytes.TrimSpace(line)) == 0
 	}
 	words := strings.Fields(left)
-	device, port := "", 1
-	for i := 1; i+1 < len(words); i++ {
-		if words[i] == "port" {
-			device = words[i-1]
-			if p, ok := number([]byte(words[i+1])); ok {
-				port = p
-			}
-		}
+	if len(words) > 1 && strings.Contains(words[0], ":") { // -v: "0000:1a:00.0 mlx5_2 (MT4129 - ...) ... port 1"
+		words = words[1:]
 	}
-	if device == "" || strings.HasPrefix(device, "(") {
-		if len(words) < 2 {
-			return false
-		}
-		device = words[1] // -v: "0000:1a:00.0 mlx5_0 (MT4129 - ...) ... port 1"
+	i := slices.Index(words, "port")
+	if i < 1 || i+1 >= len(words) {
+		return false
+	}
+	device := words[0]
+	port, ok := number([]byte(words[i+1]))
+	if !ok {
+		return false
 	}
 	netdev, state, _ := strings.Cut(strings.TrimSpace(right), " ")
 	nic := d.f.TheHost().NIC(device, port)

@@ -15,6 +15,7 @@ import "bytes"
 type header struct {
 	level level
 	time  []byte // NCCL's own, else the log collector's; nil where there is none
+	own   bool   // time is NCCL's own
 	host  []byte
 	pid   int
 	file  []byte // "transport/net_ib.cc", without line
@@ -54,22 +55,36 @@ func parseHeader(line []byte, i int) (h header, ok bool) {
 	if len(token) > 0 && token[len(token)-1] == ']' {
 		left, token = lastToken(left)
 	}
-	host, pid, ok := process3(token)
+	host, pid, ok := process(token)
 	if !ok { // the prefix was cut off, or is of a kind not known: the message still counts
 		h.text = line[i:]
 		return h, true
 	}
-	h.host, h.pid = host, pid
-	h.text = line[len(left)+len(token)-len(host)-lenIDs(token):]
-	h.text = bytes.TrimLeft(h.text, " ")
-	h.time = timestamp(left, line)
+	h.host, h.pid = token[host.from:host.to], pid
+	h.text = line[len(left)+host.from:]
+	if at := ownTime(left); at >= 0 {
+		h.text, h.own = line[at:], true
+		h.time = bytes.TrimRight(line[at+1:len(left)], "] ")
+		return h, true
+	}
+	if len(line) > 19 && digit(line[0]) && line[4] == '-' && line[7] == '-' && line[13] == ':' {
+		h.time = bytes.TrimRight(before(line, " "), ":") // the log collector's
+	}
 	return h, true
 }
 
-// lenIDs is the length of ":pid:tid" at the end of a token.
-func lenIDs(token []byte) int {
-	i := bytes.LastIndexByte(token, ':')
-	return len(token) - bytes.LastIndexByte(token[:i], ':')
+// ownTime finds the bracket that opens NCCL's own time, "[2026-04-22 21:34:20] " right before the host; -1 if none.
+func ownTime(left []byte) int {
+	t := bytes.TrimRight(left, " ")
+	n := len(t)
+	if n == 0 || t[n-1] != ']' {
+		return -1
+	}
+	i := bytes.LastIndexByte(t, '[')
+	if i < 0 || n-i < len("[00:00:00]") || !digit(t[i+1]) || bytes.IndexByte(t[i:], ':') < 0 {
+		return -1
+	}
+	return i
 }
 
 // lastToken splits the last word off b; left ends right behind the word before, with its blanks.
@@ -85,47 +100,36 @@ func lastToken(b []byte) (left, token []byte) {
 	return b[:start], b[start:end]
 }
 
-// process3 reads "host:pid:tid"; what a launcher glued before the host is cut at the last byte no host name has.
-func process3(token []byte) (host []byte, pid int, ok bool) {
+// span is a part of a token.
+type span struct{ from, to int }
+
+// process finds "host:pid:tid" at the end of a token; what a launcher glued before the host ends at the last byte no
+// host name has.
+func process(token []byte) (host span, pid int, ok bool) {
 	i := bytes.LastIndexByte(token, ':')
 	if i < 0 {
-		return nil, 0, false
+		return span{}, 0, false
 	}
 	if _, rest, ok := number(token[i+1:]); !ok || len(rest) > 0 {
-		return nil, 0, false
+		return span{}, 0, false
 	}
 	j := bytes.LastIndexByte(token[:i], ':')
 	if j < 0 {
-		return nil, 0, false
+		return span{}, 0, false
 	}
 	pid, rest, ok := number(token[j+1 : i])
 	if !ok || len(rest) > 0 {
-		return nil, 0, false
+		return span{}, 0, false
 	}
 	k := j
 	for k > 0 && hostByte(token[k-1]) {
 		k--
 	}
-	return token[k:j], pid, k < j
+	return span{k, j}, pid, k < j
 }
 
 func hostByte(c byte) bool {
 	return c >= 'a' && c <= 'z' || c >= 'A' && c <= 'Z' || c >= '0' && c <= '9' || c == '-' || c == '_' || c == '.'
-}
-
-// timestamp finds the time of a line: NCCL's "[2026-04-22 21:34:20] " right before the host, or an ISO time at
-// the beginning of the line, which the log collector put there.
-func timestamp(left, line []byte) []byte {
-	t := bytes.TrimRight(left, " ")
-	if n := len(t); n > 0 && t[n-1] == ']' {
-		if i := bytes.LastIndexByte(t, '['); i >= 0 && n-i >= len("[00:00:00]") && bytes.IndexByte(t[i:], ':') > 0 && digit(t[i+1]) {
-			return t[i+1 : n-1]
-		}
-	}
-	if len(line) > 19 && digit(line[0]) && line[4] == '-' && line[7] == '-' && line[13] == ':' {
-		return bytes.TrimRight(before(line, " "), ":")
-	}
-	return nil
 }
 
 func digit(c byte) bool { return c >= '0' && c <= '9' }

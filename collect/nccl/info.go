@@ -122,7 +122,26 @@ func (l *Log) deviceList(m *message, list []byte) {
 	if bytes.Contains(ports, []byte("[RO]")) {
 		l.bounds.atLeast(2, 12, 0)
 	}
-	uses := []evidence.DeviceUse{}
+	uses, ok := l.lists[string(ports)]
+	if !ok {
+		uses = deviceUses(ports)
+		if len(l.lists) < MaxDistinct {
+			l.lists[string(ports)] = uses
+		}
+	}
+	if len(uses) > 0 {
+		l.devices[m.name] = uses
+		if l.first(familyDevices, m.name, ports) {
+			l.inv.NCCL.Devices = append(l.inv.NCCL.Devices, evidence.DeviceList{Host: m.name, Devices: uses, From: m.at})
+		}
+	}
+	if hasOOB {
+		l.socket(m, "oob", oob)
+	}
+}
+
+func deviceUses(ports []byte) []evidence.DeviceUse {
+	var uses []evidence.DeviceUse
 	for tok := range bytes.FieldsSeq(ports) {
 		_, name, ok := bytes.Cut(tok, []byte("]"))
 		if !ok || len(name) == 0 {
@@ -136,15 +155,7 @@ func (l *Log) deviceList(m *message, list []byte) {
 		}
 		uses = append(uses, use)
 	}
-	if len(uses) > 0 {
-		l.devices[m.name] = uses
-		if l.first(familyDevices, m.name, ports) {
-			l.inv.NCCL.Devices = append(l.inv.NCCL.Devices, evidence.DeviceList{Host: m.name, Devices: uses, From: m.at})
-		}
-	}
-	if hasOOB {
-		l.socket(m, "oob", oob)
-	}
+	return uses
 }
 
 // sockets reads "Bootstrap : Using [0]eth0:192.0.2.1<0> [1]..." (up to 2.7), "Bootstrap : Using eth0:192.0.2.1<0>"
@@ -180,7 +191,8 @@ func (l *Log) socket(m *message, use string, tok []byte) {
 	if !ok || len(name) == 0 || bytes.IndexByte(addr, '<') < 0 {
 		return
 	}
-	if !l.first(familySocket, m.name, append(append([]byte(use), ' '), tok...)) {
+	l.scratch = append(append(append(l.scratch[:0], use...), ' '), tok...)
+	if !l.first(familySocket, m.name, l.scratch) {
 		return
 	}
 	l.inv.NCCL.Sockets = append(l.inv.NCCL.Sockets, evidence.SocketChoice{
@@ -295,7 +307,7 @@ func (l *Log) comm(m *message) {
 		l.inv.NCCL.Inits++
 	}
 	l.inv.NCCL.Ranks = max(l.inv.NCCL.Ranks, size)
-	p := process{m.name, m.pid}
+	p := processID{m.name, m.pid}
 	if size > l.sizes[p] {
 		if len(l.sizes) < MaxDistinct {
 			l.sizes[p], l.ranks[p] = size, rank

@@ -43,17 +43,20 @@ type Log struct {
 	names    map[string]string // one copy of every host name, interface, ...
 	seen     map[string]struct{}
 	key      []byte
-	channels map[channelKey]int // index into NCCL.Channels
-	ranks    map[process]int    // the rank of a process in its largest communicator
-	sizes    map[process]int    // and the size of that communicator
-	devices  map[string][]evidence.DeviceUse
+	channels map[channelKey]int              // index into NCCL.Channels
+	ranks    map[processID]int               // the rank of a process in its largest communicator
+	sizes    map[processID]int               // and the size of that communicator
+	devices  map[string][]evidence.DeviceUse // of the process of a host that listed its devices last
+	lists    map[string][]evidence.DeviceUse // every list that was seen
+	scratch  []byte
 	bounds   bounds
 	ras      ras
 }
 
 type channelKey struct{ host, via string }
 
-type process struct {
+// processID is one process of a job.
+type processID struct {
 	host string
 	pid  int
 }
@@ -63,7 +66,8 @@ func NewLog(inv *evidence.Inventory, events *fragment.Events) *Log {
 	return &Log{
 		inv: inv, events: events, names: map[string]string{}, seen: map[string]struct{}{},
 		channels: map[channelKey]int{},
-		ranks:    map[process]int{}, sizes: map[process]int{}, devices: map[string][]evidence.DeviceUse{},
+		ranks:    map[processID]int{}, sizes: map[processID]int{}, devices: map[string][]evidence.DeviceUse{},
+		lists: map[string][]evidence.DeviceUse{},
 	}
 }
 

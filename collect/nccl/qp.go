@@ -29,12 +29,11 @@ func (l *Log) qp(m *message, rest []byte) {
 	} else if dev, ok := numberAfter(rest, "Dev "); ok {
 		q.Device = dev
 	}
+	var options []byte
 	if ece, ok := after(rest, "query_ece={supported="); ok {
 		l.bounds.atLeast(2, 19, 0)
 		q.ECE = len(ece) > 0 && ece[0] == '1'
-		if opt, ok := after(ece, "options="); ok {
-			q.ECEOptions = string(before(before(opt, ","), "}"))
-		}
+		options = before(before(mustAfter(ece, "options="), ","), "}")
 	}
 	if g, ok := after(rest, " GID "); ok {
 		q.GIDIndex, g, _ = number(g)
@@ -44,11 +43,12 @@ func (l *Log) qp(m *message, rest []byte) {
 	} else if lid, ok := numberAfter(rest, " LID "); ok {
 		q.LID = lid
 	}
-	kind := q
-	kind.Host, kind.From = "", evidence.Source{}
-	if !l.first(familyQP, m.name, qpKey(kind)) {
+	l.scratch = parameters(l.scratch[:0], &q)
+	l.scratch = append(l.scratch, options...)
+	if !l.first(familyQP, m.name, l.scratch) {
 		return
 	}
+	q.ECEOptions = string(options)
 	// IbDev counts ports before NCCL merges them, so the list tells its name only where nothing was merged.
 	if d := l.devices[m.name]; q.Device >= 0 && q.Device < len(d) && !merged(d) {
 		q.Name = d[q.Device].Device
@@ -60,16 +60,19 @@ func merged(devices []evidence.DeviceUse) bool {
 	return slices.ContainsFunc(devices, func(d evidence.DeviceUse) bool { return strings.Contains(d.Device, "+") })
 }
 
-func qpKey(q evidence.QPSetup) []byte {
-	b := binary.AppendVarint(nil, int64(q.Device))
-	b = binary.AppendVarint(b, int64(q.MTU))
-	b = binary.AppendVarint(b, int64(q.GIDIndex))
-	b = binary.AppendVarint(b, int64(q.LID))
-	if q.ECE {
-		b = append(b, 1)
+// parameters appends what tells a queue pair from those set up otherwise.
+func parameters(b []byte, q *evidence.QPSetup) []byte {
+	for _, v := range [...]int{q.Device, q.MTU, q.GIDIndex, q.LID} {
+		b = binary.AppendVarint(b, int64(v))
 	}
-	b = append(b, q.ECEOptions...)
-	return append(b, q.GID.String()...)
+	if q.ECE {
+		b = append(b, 'e')
+	}
+	if q.GID.IsValid() {
+		g := q.GID.As16()
+		b = append(b, g[:]...)
+	}
+	return b
 }
 
 // gidWords decodes "subnet/interface" as NCCL prints them: two 64-bit words in the byte order of the machine, so

@@ -11,7 +11,7 @@ func (l *Log) event(m *message, e evidence.Event) {
 	e.Host, e.Process, e.File, e.From = m.name, m.pid, l.name(m.file), m.at
 	e.Text, e.Time = string(m.text[:min(len(m.text), maxKept)]), string(m.time)
 	e.Rank = -1
-	if r, ok := l.ranks[process{m.name, m.pid}]; ok {
+	if r, ok := l.ranks[processID{m.name, m.pid}]; ok {
 		e.Rank = r
 	}
 	l.events.Add(&l.inv.NCCL, e)
@@ -22,7 +22,7 @@ const maxKept = 4096
 
 // warn reads one WARN message: what it is about, in words that do not depend on the version.
 func (l *Log) warn(m *message) {
-	if len(m.time) > 0 && bytes.HasPrefix(m.text, []byte("[")) {
+	if m.own {
 		l.bounds.atLeast(2, 26, 0) // NCCL_DEBUG_TIMESTAMP_LEVELS is WARN by default since 2.26 (src/debug.cc)
 	}
 	msg := m.msg

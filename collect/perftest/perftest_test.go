@@ -1,0 +1,99 @@
+package perftest
+
+import (
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/shunt-network/shunt/collect/fragment"
+	"github.com/shunt-network/shunt/evidence"
+	"github.com/shunt-network/shunt/units"
+)
+
+func read(t testing.TB, text string) []evidence.Perftest {
+	t.Helper()
+	inv := &evidence.Inventory{}
+	if err := Parse(strings.NewReader(text), fragment.New(inv, "f")); err != nil {
+		t.Fatal(err)
+	}
+	return inv.Perftests
+}
+
+func at(line int) evidence.Source { return evidence.Source{File: "f", Line: line} }
+
+var values = cmp.AllowUnexported(evidence.Value[int]{}, evidence.Value[string]{}, evidence.Value[bool]{})
+
+func TestBandwidth(t *testing.T) {
+	got := read(t, `$ ib_write_bw -d mlx5_0 --use_cuda=0 --report_gbits 192.0.2.1
+---------------------------------------------------------------------------------------
+                    RDMA_Write BW Test
+ Dual-port       : OFF		Device         : mlx5_0
+ Number of qps   : 4		Transport type : IB
+ Connection type : RC		Using SRQ      : OFF
+ CQ Moderation   : 100
+ Mtu             : 4096[B]
+ Link type       : Ethernet
+ GID index       : 3
+ rdma_cm QPs	 : ON
+---------------------------------------------------------------------------------------
+ local address: LID 0000 QPN 0x0108 PSN 0x1f1f
+ #bytes     #iterations    BW peak[Gb/sec]    BW average[Gb/sec]   MsgRate[Mpps]
+ 65536      5000             392.10             391.90             0.747
+---------------------------------------------------------------------------------------
+`)
+	want := []evidence.Perftest{{
+		Test: "ib_write_bw -d mlx5_0 --use_cuda=0 --report_gbits 192.0.2.1", Device: "mlx5_0", QPs: evidence.Known(4, at(5)), MTU: evidence.Known(4096, at(8)), GIDIndex: evidence.Known(3, at(10)),
+		LinkLayer: evidence.Known("Ethernet", at(9)), RDMACM: evidence.Known(true, at(11)), Connection: evidence.Known("RC", at(6)),
+		Rows: []evidence.PerftestRow{{Bytes: 64 * units.KiB, Iterations: 5000, Peak: 392100 * units.Mbps, Average: 391900 * units.Mbps, From: at(15)}},
+		From: at(3),
+	}}
+	if diff := cmp.Diff(want, got, values); diff != "" {
+		t.Error(diff)
+	}
+}
+
+// MB/sec of old versions is 2^20 bytes a second, as MiB/sec of new ones; latencies are no rates.
+func TestUnits(t *testing.T) {
+	for unit, want := range map[string]units.Rate{"MB/sec": 100 * 8 << 20, "MiB/sec": 100 * 8 << 20, "Gb/sec": 100 * units.Gbps} {
+		got := read(t, " #bytes     #iterations    BW peak["+unit+"]    BW average["+unit+"]   MsgRate[Mpps]\n 65536      1000   101.00   100.00   0.1\n")
+		if len(got) != 1 || len(got[0].Rows) != 1 || got[0].Rows[0].Average != want {
+			t.Errorf("%s: %+v, want %v", unit, got, want)
+		}
+	}
+	if got := read(t, " #bytes #iterations    t_min[usec]    t_max[usec]  t_typical[usec]\n 2       1000          1.10           5.2          1.2\n"); len(got[0].Rows) != 0 {
+		t.Errorf("latencies became rates: %+v", got)
+	}
+}
+
+func TestFailure(t *testing.T) {
+	got := read(t, " GID index       : 0\n Completion with error at client\n Failed status 12: wr_id 0 syndrom 0x81\nscnt=128, ccnt=0\n")
+	want := []evidence.Perftest{{GIDIndex: evidence.Known(0, at(1)), Status: evidence.Known(12, at(3)), Syndrome: 0x81, From: at(1)}}
+	if diff := cmp.Diff(want, got, values); diff != "" {
+		t.Error(diff)
+	}
+}
+
+func TestConflictingFrequency(t *testing.T) {
+	got := read(t, "Conflicting CPU frequency values detected: 3645.037000 != 4299.667000. CPU Frequency is not max.\n")
+	if len(got) != 1 || got[0].Conflict != at(1) || got[0].Status.Known() {
+		t.Errorf("%+v", got)
+	}
+}
+
+func FuzzParse(f *testing.F) {
+	f.Add(" RDMA_Write BW Test\n Mtu : 4096[B]\n #bytes #iterations BW peak[Gb/sec] BW average[Gb/sec] M\n 65536 1 1e300 nan 1\nFailed status 12: x syndrom 0xzz")
+	f.Add(" #bytes BW average[MB/sec]\n 1 2 3 4")
+	f.Fuzz(func(t *testing.T, text string) {
+		for _, p := range read(t, text) {
+			for _, r := range p.Rows {
+				if r.Average < 0 || r.Peak < 0 {
+					t.Fatalf("%+v", r)
+				}
+			}
+		}
+		for line := range strings.Lines(text) {
+			Starts([]byte(line))
+		}
+	})
+}
