@@ -8,11 +8,8 @@ import (
 	"github.com/shunt-network/shunt/workload"
 )
 
-// One packet over h links takes h (serialisation + propagation); b bytes that fill their links take the serialisation of all
-// packets once, of one packet for every further link, and the propagation. The 2 MB flow between leaves is
-// 489 packets, the last of 1152+64 bytes: 488 full ones, and 4 us: 488*83.2 ns + 24.32 ns + 3 more links for the last packet,
-// which waits at none as the one before it is longer and has left: the store and forward of the full packet in front
-// bounds it, so 3*83.2 ns - (83.2-24.32) ns... the exact figure follows from the recursion below.
+// One packet over h links takes h times its serialisation and h propagations. Of a flow the last packet is there when all have passed the first
+// link and the last has crossed the others, where it may wait for a longer one in front; pipeline works that out packet by packet.
 func TestUncontendedFlow(t *testing.T) {
 	f := leafSpine(2, 2, 1)
 	for _, c := range []struct {
