@@ -76,7 +76,11 @@ func (s *Scenario) Run(ctx context.Context, progress func(done float64)) (*Run, 
 		if !done {
 			tap.Sample(until)
 		}
-		if !done && !until.Before(limit) {
+		switch {
+		case done:
+		case net.Stalled(): // nothing is left that could finish what is left
+			done = true
+		case !until.Before(limit):
 			r.Cut, done = true, true
 		}
 		if progress != nil && total > 0 {
