@@ -18,7 +18,7 @@ var causeMixedLayers = Cause{
 	Code:     "C003",
 	Title:    "InfiniBand and RoCE ports are mixed in one job",
 	Needs:    "the NCCL log (\"NET/IB : Using\")",
-	Explains: []string{"C004", "R004", "J002", "J003", "R003"},
+	Explains: []string{"C004", "I009", "R004", "J002", "J003", "R003"},
 	Check:    checkMixedLayers,
 }
 
@@ -50,6 +50,13 @@ func checkMixedLayers(v *View) Verdict {
 			other, ethernet = l, eth
 		}
 	}
+	if said := slices.DeleteFunc(v.said(evidence.OtherWarning), func(e evidence.Event) bool { return e.What != "incompatible link layers" }); len(said) > 0 && (len(fabric) == 0 || len(ethernet) == 0) {
+		f := mixedFinding(fmt.Sprintf("NCCL on %s tried to connect an InfiniBand port to a RoCE port", called(said[0].Host)), nil)
+		f.Severity, f.Confidence = Critical, named
+		f.Where = []string{called(said[0].Host)}
+		f.Evidence = tell(said, "cause")
+		return found(f)
+	}
 	if len(n.Devices) == 0 {
 		return cannotCheck("the devices in use (NCCL_DEBUG=INFO prints \"NET/IB : Using\")")
 	}
@@ -57,21 +64,10 @@ func checkMixedLayers(v *View) Verdict {
 		return ruledOut("all devices in use have one link layer")
 	}
 	invalid := slices.DeleteFunc(v.said(evidence.ModifyQPFailed), func(e evidence.Event) bool { return !errnoIs(e, 22, "Invalid argument") })
-	f := Finding{
-		Title:    fmt.Sprintf("%s uses InfiniBand (%s) and RoCE (%s) ports together", called(at.Host), listed(fabric), listed(ethernet)),
-		Severity: Warning, Confidence: likely,
-		Where:   []string{object(other.Host, ethernet[0])},
-		Because: "rings pair ports by their index, and a QP between an InfiniBand port (addressed by LID) and a RoCE port (addressed by GID) cannot be set up",
-		Evidence: []Evidence{
-			{Layer: "collective", What: "RDMA devices of " + called(at.Host), Seen: fmt.Sprintf("%d InfiniBand, %d RoCE", len(fabric), len(ethernet)), Expected: "one link layer", Role: "cause", From: at.From.String()},
-		},
-		WrongIf: "every connection pairs ports of one kind (the Channel lines show it)",
-		Fix: Fix{
-			Text:     "name the devices of the fabric that is meant, on every host",
-			Commands: []string{"export NCCL_IB_HCA==" + strings.Join(plain(fabric), ","), "ibv_devinfo | grep -E 'hca_id|link_layer'"},
-			Try:      []Change{{Setting: "NCCL_IB_HCA", Value: "=" + strings.Join(plain(fabric), ",")}},
-		},
-		Settle: "the same run with NCCL_IB_HCA limited to one kind",
+	f := mixedFinding(fmt.Sprintf("%s uses InfiniBand (%s) and RoCE (%s) ports together", called(at.Host), listed(fabric), listed(ethernet)), plain(fabric))
+	f.Where = []string{object(other.Host, ethernet[0])}
+	f.Evidence = []Evidence{
+		{Layer: "collective", What: "RDMA devices of " + called(at.Host), Seen: fmt.Sprintf("%d InfiniBand, %d RoCE", len(fabric), len(ethernet)), Expected: "one link layer", Role: "cause", From: at.From.String()},
 	}
 	if other.From != at.From {
 		f.Evidence = append(f.Evidence, Evidence{Layer: "collective", What: "RDMA devices of " + called(other.Host), Seen: "RoCE: " + listed(ethernet), Expected: "one link layer", Role: "cause", From: other.From.String()})
@@ -82,6 +78,25 @@ func checkMixedLayers(v *View) Verdict {
 		f.Evidence = append(f.Evidence, tell(invalid, "effect")...)
 	}
 	return found(f)
+}
+
+func mixedFinding(title string, devices []string) Finding {
+	f := Finding{
+		Title: title, Severity: Warning, Confidence: likely,
+		Because: "rings pair ports by their index, and a QP between an InfiniBand port (addressed by LID) and a RoCE port (addressed by GID) cannot be set up",
+		WrongIf: "every connection pairs ports of one kind (the Channel lines show it)",
+		Fix: Fix{
+			Text:     "name the devices of the fabric that is meant, on every host",
+			Commands: []string{"export NCCL_IB_HCA==DEVICE,DEVICE", "ibv_devinfo | grep -E 'hca_id|link_layer'"},
+		},
+		Settle: "the same run with NCCL_IB_HCA limited to one kind",
+	}
+	if len(devices) > 0 {
+		value := "=" + strings.Join(devices, ",")
+		f.Fix.Commands[0] = "export NCCL_IB_HCA=" + value
+		f.Fix.Try = []Change{{Setting: "NCCL_IB_HCA", Value: value}}
+	}
+	return f
 }
 
 // plain lists devices without the merged forms ("mlx5_0+mlx5_1"), each once.

@@ -21,7 +21,7 @@ var causeDifferentNICs = Cause{
 	Code:     "C004",
 	Title:    "hosts use different sets of NICs",
 	Needs:    "the NCCL log, ibstat or ibdev2netdev of two hosts or more",
-	Explains: []string{"R004", "J002", "J003", "H001"},
+	Explains: []string{"R004", "J002", "J003"},
 	Check:    checkDifferentNICs,
 }
 

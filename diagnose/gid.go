@@ -117,6 +117,12 @@ func (v *View) gidIndexes() (used []gidIndex, why string) {
 			add(gidIndex{q.Host, q.GIDIndex, "used by its QPs", q.From, set})
 		}
 	}
+	for _, e := range n.Events {
+		if e.Kind == evidence.ModifyQPFailed && e.HasGIDIndex && e.Local.IsValid() {
+			_, set := v.variable("NCCL_IB_GID_INDEX", e.Host)
+			add(gidIndex{e.Host, e.GIDIndex, "named by the failed call", e.From, set})
+		}
+	}
 	if len(used) > 0 {
 		return used, ""
 	}

@@ -91,6 +91,21 @@ func checkACS(v *View) Verdict {
 		}
 		f.Evidence = append(f.Evidence, tell(remote, "effect")...)
 		return found(f)
+	case len(local) == 0 && len(remote) > 0 && (gdr || !told):
+		f := Finding{
+			Title:    fmt.Sprintf("the peer of %s failed on its own memory: work completion status 11", names(eventHosts(remote))),
+			Severity: Critical, Confidence: possible, Where: []string{orElse(remote[0].Peer, "the peer of "+called(remote[0].Host))},
+			Because: "status 11 is the other side's answer that it could not do the operation; with GPU Direct the usual reason is its NIC's access to GPU memory: " + because,
+			Fix:     fix, Settle: "the log of the peer: status 4 there; " + settle,
+			WrongIf:  "the peer's log names another error of its own",
+			Evidence: tell(remote, "effect"),
+			Not:      []string{"the fabric: the peer answered"},
+		}
+		if len(redirects) > 0 {
+			f.Confidence = likely
+			f.Evidence = append([]Evidence{bridgeRow(redirects[0].host, redirects[0].bridges[0])}, f.Evidence...)
+		}
+		return found(f)
 	case len(redirects) > 0:
 		var findings []Finding
 		for _, r := range redirects {

@@ -99,7 +99,8 @@ func checkDevices(v *View) Verdict {
 // hasRDMA tells whether any host is known to have an RDMA port or to have used one, and by what line.
 func (v *View) hasRDMA() (Evidence, bool) {
 	for _, h := range v.Inv.Hosts {
-		for _, n := range h.NICs {
+		if len(h.NICs) > 0 {
+			n := h.NICs[0]
 			at := n.State.From
 			if at.File == "" {
 				at = n.LinkLayer.From
@@ -107,8 +108,7 @@ func (v *View) hasRDMA() (Evidence, bool) {
 			if at.File == "" {
 				at = n.GIDTable
 			}
-			state := n.State.Or("present")
-			return Evidence{Layer: "NIC", What: "port " + object(h.Name, n.Device), Seen: state, From: at.String()}, true
+			return Evidence{Layer: "NIC", What: "port " + object(h.Name, n.Device), Seen: n.State.Or("present"), From: orElse(at.String(), "the list of devices")}, true
 		}
 	}
 	for _, c := range v.Inv.NCCL.Networks {

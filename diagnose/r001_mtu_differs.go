@@ -46,6 +46,9 @@ func checkMTUDiffers(v *View) Verdict {
 			case severalHosts(ports):
 				return ruledOut(fmt.Sprintf("the ports of all hosts have the same active MTU (%d)", ports[0].mtu))
 			}
+			if length := v.completions(wcLocalLength); len(length) > 0 && v.nccl().atLeast(2, 20) != no {
+				return found(lengthFinding(v, length))
+			}
 			return cannotCheck("the MTU on two hosts (ibv_devinfo, or NCCL_DEBUG_SUBSYS=INIT,NET)")
 		}
 	}
@@ -91,6 +94,19 @@ func checkMTUDiffers(v *View) Verdict {
 		f.Severity, f.Confidence = Critical, likely
 	}
 	return found(f)
+}
+
+// lengthFinding is what a length error without any MTU says: unequal MTUs are its usual reason since NCCL 2.20.
+func lengthFinding(v *View, length []evidence.Event) Finding {
+	return Finding{
+		Title:    fmt.Sprintf("%s received packets of another length than expected (status 1): the MTU of the two ends probably differs", names(eventHosts(length))),
+		Severity: Critical, Confidence: possible, Where: []string{called(length[0].Host), orElse(length[0].Peer, "its peer")},
+		Because:  "both ends of a QP need the same path MTU; since NCCL 2.20 each end uses its own port's",
+		Evidence: append(tell(length, "effect"), versionRow(v.nccl())),
+		WrongIf:  "active_mtu is the same on both hosts",
+		Fix:      Fix{Text: "compare the MTU of both ports and set the same", Commands: []string{"ibv_devinfo | grep -E 'hca_id|active_mtu'", "ip link set IFACE mtu 9000"}},
+		Settle:   "ibv_devinfo on both hosts",
+	}
 }
 
 // accessViolations lists asynchronous events of a QP that refused what its peer sent.

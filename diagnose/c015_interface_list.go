@@ -1,0 +1,123 @@
+package diagnose
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/shunt-network/shunt/evidence"
+)
+
+// C015: a list of interfaces or devices does not say what was meant.
+//
+// Symptom: "no socket interface found", a NIC that should be left out is used, or the reverse. Mechanism: NCCL_SOCKET_IFNAME
+// and NCCL_IB_HCA are lists of prefixes; "^" (leave out) and "=" (exact) stand once, before the whole list
+// (src/misc/utils.cc, parseStringList). Inside it they are part of a name that matches nothing. The first variable takes
+// interfaces, the second RDMA devices. Evidence for: the value. Look-alikes: C001, C004, which are its effects.
+var causeInterfaceList = Cause{
+	Code:     "C015",
+	Title:    "a list of interfaces or devices does not say what was meant",
+	Needs:    "the variables of the job",
+	Explains: []string{"C001", "C002", "C004", "H005"},
+	Check:    checkInterfaceList,
+}
+
+func checkInterfaceList(v *View) Verdict {
+	if v.Inv.Simulated {
+		return notApplicable("a simulated run has no variables of NCCL")
+	}
+	var lists []evidence.EnvVar
+	for _, e := range v.Inv.NCCL.Env {
+		if e.Name == "NCCL_SOCKET_IFNAME" || e.Name == "NCCL_IB_HCA" || e.Name == "NCCL_OOB_NET_IFNAME" {
+			lists = append(lists, e)
+		}
+	}
+	if len(lists) == 0 {
+		if len(v.Inv.NCCL.Env) == 0 && !v.Inv.NCCL.HasLog {
+			return cannotCheck("the variables of the job (NCCL_DEBUG=INFO, or env | grep NCCL)")
+		}
+		return ruledOut("neither NCCL_SOCKET_IFNAME nor NCCL_IB_HCA is set")
+	}
+	none := slices.DeleteFunc(v.said(evidence.OtherWarning), func(e evidence.Event) bool {
+		return !strings.Contains(strings.ToLower(e.Text), "no socket interface found") && !strings.Contains(strings.ToLower(e.Text), "no usable interface")
+	})
+	for _, e := range lists {
+		wrong, right := misread(e, v)
+		if wrong == "" && len(none) > 0 && e.Name == "NCCL_SOCKET_IFNAME" {
+			wrong, right = "matches no interface", "the name of an interface with an address"
+		}
+		if wrong == "" {
+			continue
+		}
+		f := Finding{
+			Title:    fmt.Sprintf("%s=%s %s", e.Name, e.Value, wrong),
+			Severity: Warning, Confidence: named, Where: []string{orElse(e.Host, e.Name)},
+			Because:  "the list holds prefixes; \"^\" and \"=\" count only once, at its beginning, and a name that matches nothing is not reported",
+			Evidence: []Evidence{{Layer: "collective", What: e.Name, Seen: e.Value, Expected: right, Role: "cause", From: e.From.String()}},
+			WrongIf:  "interfaces or devices really have such names",
+			Fix:      Fix{Text: "write it as: " + right, Commands: []string{"ip -br addr; ibv_devices"}},
+			Settle:   "\"Bootstrap : Using\" and \"NET/IB : Using\" of a run with NCCL_DEBUG=INFO",
+		}
+		if len(none) > 0 {
+			f.Severity, f.Confidence = Critical, proven
+			f.Evidence = append(f.Evidence, tell(none, "effect")...)
+		}
+		return found(f)
+	}
+	return ruledOut("the lists of interfaces and devices are well formed")
+}
+
+// misread tells what is wrong with a list, and how it should read.
+func misread(e evidence.EnvVar, v *View) (wrong, right string) {
+	value := strings.TrimSpace(e.Value)
+	body := strings.TrimPrefix(strings.TrimPrefix(value, "^"), "=")
+	for _, item := range strings.Split(body, ",") {
+		item = strings.TrimSpace(item)
+		name, _, _ := strings.Cut(item, ":")
+		switch {
+		case strings.HasPrefix(item, "^"), strings.HasPrefix(item, "="):
+			return "has a sign inside the list, where it is part of a name", value[:len(value)-len(body)] + strings.NewReplacer("^", "", "=", "").Replace(body)
+		case e.Name == "NCCL_IB_HCA" && interfaceName(name):
+			return fmt.Sprintf("names an interface (%s) where RDMA devices belong", name), "RDMA devices, such as mlx5_0"
+		case e.Name != "NCCL_IB_HCA" && rdmaName(name):
+			return fmt.Sprintf("names an RDMA device (%s) where interfaces belong", name), "interfaces, such as eth0"
+		case e.Name == "NCCL_IB_HCA" && !strings.HasPrefix(strings.TrimPrefix(value, "^"), "="):
+			if also := v.alsoMatched(name); also != "" {
+				return fmt.Sprintf("also matches %s: names are prefixes", also), strings.Replace(value, body, "="+body, 1)
+			}
+		}
+	}
+	return "", ""
+}
+
+// interfaceName and rdmaName go by the names that the kernel and udev give: en*, eth*, ib* with a number are interfaces; a
+// driver's name with a number after "_" is an RDMA device.
+func interfaceName(s string) bool {
+	return strings.HasPrefix(s, "eth") || strings.HasPrefix(s, "ens") || strings.HasPrefix(s, "enp") || strings.HasPrefix(s, "bond")
+}
+
+func rdmaName(s string) bool {
+	return strings.HasPrefix(s, "mlx5_") || strings.HasPrefix(s, "mlx4_") || strings.HasPrefix(s, "bnxt_re") || strings.HasPrefix(s, "irdma")
+}
+
+// alsoMatched finds a device in use that a prefix lets through besides the one it names, as mlx5_1 lets mlx5_10 through.
+func (v *View) alsoMatched(prefix string) string {
+	exact, other := false, ""
+	for _, l := range v.Inv.NCCL.Devices {
+		for _, d := range l.Devices {
+			for _, name := range strings.Split(d.Device, "+") {
+				if name == prefix {
+					exact = true
+				} else if strings.HasPrefix(name, prefix) && len(prefix) > 0 && digit(prefix[len(prefix)-1]) && digit(name[len(prefix)]) {
+					other = name
+				}
+			}
+		}
+	}
+	if exact {
+		return other
+	}
+	return ""
+}
+
+func digit(c byte) bool { return c >= '0' && c <= '9' }
