@@ -43,7 +43,12 @@ func hostLike(w string) bool {
 	if notHosts[stem] || strings.HasSuffix(stem, "-v") || strings.HasPrefix(stem, "sys-class") {
 		return false
 	}
-	return !deviceLike(w)
+	for part := range strings.SplitSeq(w, "-") {
+		if deviceLike(part) {
+			return false
+		}
+	}
+	return true
 }
 
 // notHosts are words that a number follows in the names of files without making them hosts.
@@ -136,20 +141,21 @@ const (
 // the folder before/ or t0/ a whole collection stands in.
 func momentOf(name string) moment {
 	dir, base := path.Split(name)
-	if m := momentIn(strings.TrimSuffix(base, path.Ext(base))); m.known {
+	if m := momentIn(strings.TrimSuffix(base, path.Ext(base)), append(counted[:], "")); m.known {
 		return m
 	}
 	folders := strings.Split(strings.Trim(dir, "/"), "/")
 	for i := len(folders) - 1; i >= 0; i-- {
-		if m := momentIn(folders[i]); m.known {
+		if m := momentIn(folders[i], counted[:]); m.known {
 			return m
 		}
 	}
 	return moment{}
 }
 
-// momentIn reads the moment off one name.
-func momentIn(name string) moment {
+// momentIn reads the moment off one name. A number counts behind one of the words; behind "" it counts alone, which is
+// right for files and wrong for folders, where numbers are ports, addresses and jobs.
+func momentIn(name string, words []string) moment {
 	var m moment
 	number, numbered := 0, false
 	for _, token := range strings.FieldsFunc(strings.ToLower(withoutDevice(name)), func(r rune) bool { return r == '_' || r == '.' || r == '-' }) {
@@ -161,8 +167,9 @@ func momentIn(name string) moment {
 			m.elapsed, m.timed = d, true
 			continue
 		}
-		for _, p := range counted {
-			if n, err := strconv.ParseUint(strings.TrimPrefix(token, p), 10, 40); err == nil {
+		for _, p := range words {
+			digits, ok := strings.CutPrefix(token, p)
+			if n, err := strconv.ParseUint(digits, 10, 40); ok && err == nil {
 				number, numbered = int(n), true
 				break
 			}
@@ -185,8 +192,8 @@ var moments = map[string]int{
 	"after": momentAfter, "post": momentAfter, "end": momentAfter,
 }
 
-// counted are the words a number follows when it counts moments; the empty one last, for a number alone.
-var counted = []string{"sample", "snapshot", "snap", "round", "iter", "step", "t", "s", ""}
+// counted are the words a number follows when it counts moments.
+var counted = [...]string{"sample", "snapshot", "snap", "round", "iter", "step", "t", "s"}
 
 // span reads "10s", "500ms", "5min".
 func span(s string) (units.Duration, bool) {

@@ -74,7 +74,7 @@ func (p *pile) line(line []byte, n int) {
 		return
 	}
 	line = lines.Unwrap(line)
-	if p.prompt(line) {
+	if p.prompt(line, n) {
 		return
 	}
 	k := detect(line)

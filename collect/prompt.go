@@ -3,8 +3,6 @@ package collect
 import (
 	"bytes"
 	"strings"
-
-	"github.com/shunt-network/shunt/collect/environ"
 )
 
 // prompt reads what stands between outputs and says whose they are:
@@ -14,9 +12,8 @@ import (
 //	$ ibstat
 //	==> node1/ibstat.txt <==                   head and tail, between files
 //
-// The output before is over. A command that sets variables or runs a job is an input itself and is left to the
-// reader of those.
-func (p *pile) prompt(line []byte) bool {
+// The output before is over. A command that sets variables, runs a job or a test is an input itself.
+func (p *pile) prompt(line []byte, n int) bool {
 	if name, ok := bytes.CutPrefix(line, []byte("==> ")); ok {
 		if name, ok = bytes.CutSuffix(name, []byte(" <==")); ok {
 			p.section("").end()
@@ -26,7 +23,7 @@ func (p *pile) prompt(line []byte) bool {
 		}
 	}
 	host, command, ok := splitPrompt(line)
-	if !ok || environ.Starts([]byte(command)) || strings.Contains(command, "ulimit -l") {
+	if !ok {
 		return false
 	}
 	p.section("").end()
@@ -35,6 +32,10 @@ func (p *pile) prompt(line []byte) bool {
 		p.host(host)
 	}
 	p.f.Device = p.device
+	if k := detect([]byte(command)); k >= 0 {
+		p.section("").line(p, k, []byte(command), n)
+		return true
+	}
 	if words := strings.Fields(command); len(words) >= 2 && strings.HasSuffix(words[0], "ethtool") || len(words) >= 3 && words[0] == "sudo" && words[1] == "ethtool" {
 		if dev := words[len(words)-1]; deviceLike(dev) {
 			p.f.Device = dev

@@ -26,6 +26,7 @@ type session struct {
 	tree   *sysfs.Tree
 	parts  []part          // the inputs that have samples
 	trees  map[string]bool // copied /sys trees that are listed already
+	copied map[copied]bool // and their files that were read
 	tests  map[string]bool // of nccl-tests, named by command lines
 	files  int
 	opened int
@@ -35,7 +36,7 @@ func newSession(opt Options) *session {
 	inv := &evidence.Inventory{}
 	events := fragment.NewEvents()
 	return &session{
-		opt: opt.filled(), inv: inv, events: events, nccl: nccl.NewLog(inv, events), job: joblog.New(inv, events), tree: sysfs.NewTree(), trees: map[string]bool{}, tests: map[string]bool{},
+		opt: opt.filled(), inv: inv, events: events, nccl: nccl.NewLog(inv, events), job: joblog.New(inv, events), tree: sysfs.NewTree(), trees: map[string]bool{}, copied: map[copied]bool{}, tests: map[string]bool{},
 	}
 }
 
@@ -63,7 +64,8 @@ func (s *session) stream(in input, r io.Reader) {
 	if !tree {
 		f.Device = deviceOf(in.name)
 	}
-	br := bufio.NewReaderSize(io.LimitReader(r, s.opt.MaxFileBytes), headBytes)
+	limited := &io.LimitedReader{R: r, N: s.opt.MaxFileBytes}
+	br := bufio.NewReaderSize(limited, headBytes)
 	head, err := br.Peek(headBytes)
 	if len(head) == 0 && err != nil && err != io.EOF {
 		s.unreadable(in.show, reason(err))
@@ -71,7 +73,7 @@ func (s *session) stream(in input, r io.Reader) {
 	}
 	s.opened++
 	if tree {
-		s.sysfsFile(f, at, br)
+		s.sysfsFile(f, at, br, in)
 		s.keep(f, in)
 		return
 	}
@@ -89,6 +91,9 @@ func (s *session) stream(in input, r io.Reader) {
 	}
 	s.pile(f, br)
 	s.keep(f, in)
+	if more, _ := r.Read(make([]byte, 1)); limited.N <= 0 && more > 0 {
+		s.unreadable(in.show, fmt.Sprintf("larger than %d bytes: the rest was not read", s.opt.MaxFileBytes))
+	}
 }
 
 // unzip reads a gzip file as what is in it. Its limit is that of any file, so that a small file that unpacks to
@@ -120,8 +125,21 @@ func (s *session) keep(f *fragment.Fragment, in input) {
 	}
 }
 
+// copied is one file of a copied /sys tree. The same one turns up twice in a copy of all of /sys, below class and
+// below devices.
+type copied struct {
+	host, device, name string
+	port               int
+	when               moment
+}
+
 // sysfsFile reads one file of a copied /sys tree; the tree is listed once, not each of its thousands of files.
-func (s *session) sysfsFile(f *fragment.Fragment, at sysfs.Place, r io.Reader) {
+func (s *session) sysfsFile(f *fragment.Fragment, at sysfs.Place, r io.Reader, in input) {
+	key := copied{f.Host, at.Device, at.Name, at.Port, momentOf(in.name)}
+	if s.copied[key] {
+		return
+	}
+	s.copied[key] = true
 	value, err := io.ReadAll(io.LimitReader(r, sysfs.MaxValue))
 	if err != nil {
 		s.unreadable(f.File, reason(err))

@@ -8,6 +8,7 @@ import (
 	"bytes"
 	"io"
 	"path"
+	"slices"
 	"strings"
 
 	"github.com/shunt-network/shunt/collect/fragment"
@@ -37,19 +38,30 @@ var prefixes = []string{
 
 // Starts tells whether a line sets such a variable, or runs a job.
 func Starts(line []byte) bool {
-	t := bytes.TrimLeft(line, " \t$#")
+	t, comment := bare(line)
 	if len(t) < 6 {
 		return false
+	}
+	if comment {
+		return command(t)
 	}
 	for _, p := range prefixes {
 		if bytes.HasPrefix(t, []byte(p)) {
 			return assignment(t)
 		}
 	}
-	if rest, ok := bytes.CutPrefix(t, []byte("export ")); ok {
-		return Starts(rest)
-	}
 	return command(t)
+}
+
+// bare takes a prompt and "export" off a line. Behind "#" stands a comment, or what root typed: a command is read, a
+// setting is not, because settings are put out of force with it.
+func bare(line []byte) (t []byte, comment bool) {
+	t = bytes.TrimLeft(line, " \t")
+	if rest, ok := bytes.CutPrefix(t, []byte("#")); ok {
+		return bytes.TrimLeft(rest, " \t#"), true
+	}
+	t = bytes.TrimLeft(bytes.TrimPrefix(t, []byte("$ ")), " \t")
+	return bytes.TrimPrefix(t, []byte("export ")), false
 }
 
 // assignment tells whether t is NAME=VALUE with nothing but the name before the sign. NAME may have been mistyped.
@@ -64,56 +76,57 @@ var launchers = map[string]bool{
 }
 
 func command(t []byte) bool {
-	first, _, _ := bytes.Cut(t, []byte(" "))
-	name := path.Base(string(first))
-	return launchers[name] || strings.HasSuffix(name, "_perf") && len(first) < len(t)
+	first, _, more := bytes.Cut(t, []byte(" "))
+	return more && runs(string(first))
+}
+
+// runs tells whether a program runs a job.
+func runs(program string) bool {
+	name := path.Base(program)
+	return launchers[name] || strings.HasSuffix(name, "_perf")
 }
 
 // Line reads one line; false means that it sets nothing.
 func (v *Vars) Line(line []byte, n int) bool {
-	t := strings.TrimLeft(strings.TrimSpace(string(line)), "$# ")
-	if t == "" || strings.HasPrefix(strings.TrimSpace(string(line)), "#") && !Starts(line) {
-		return t == ""
-	}
-	t = strings.TrimPrefix(t, "export ")
-	if command([]byte(t)) || strings.Contains(t, " -x ") {
-		v.command(t, n)
+	t, comment := bare(line)
+	if len(bytes.TrimSpace(t)) == 0 {
 		return true
 	}
-	any := false
-	for _, word := range words(t) {
-		name, value, ok := strings.Cut(word, "=")
+	if comment && !command(t) {
+		return false
+	}
+	list := words(string(t))
+	i := 0
+	for ; i < len(list); i++ {
+		name, value, ok := strings.Cut(list[i], "=")
 		if !ok || !named(name) {
-			if any {
-				v.command(strings.TrimPrefix(t, word), n) // NCCL_DEBUG=INFO ./all_reduce_perf -b 8
-			}
 			break
 		}
-		any = true
 		v.add(name, value, n)
 	}
-	return any
+	if rest := list[i:]; len(rest) > 0 && (runs(rest[0]) || slices.Contains(rest, "-x")) {
+		v.command(rest, n)
+		return true
+	}
+	return i > 0
 }
 
 // command reads "mpirun -np 16 -x NCCL_IB_HCA=mlx5_0 --bind-to none ./all_reduce_perf -b 8": the variables, how the
 // ranks are bound and the tuning of Open MPI.
-func (v *Vars) command(t string, n int) {
-	list := words(t)
+func (v *Vars) command(list []string, n int) {
 	for i, w := range list {
 		if name, value, ok := strings.Cut(strings.TrimPrefix(w, "--export="), "="); ok && named(name) {
 			v.add(name, value, n)
 			continue
 		}
-		if i+1 >= len(list) {
-			break
+		if i+1 >= len(list) || !strings.HasPrefix(w, "-") {
+			continue
 		}
-		switch strings.TrimLeft(w, "-") {
+		switch option := strings.TrimLeft(w, "-"); option {
 		case "bind-to", "map-by":
-			if strings.HasPrefix(w, "-") {
-				v.setting("mpirun."+strings.TrimLeft(w, "-"), list[i+1], n)
-			}
+			v.setting("mpirun."+option, list[i+1], n)
 		case "mca":
-			if strings.HasPrefix(w, "-") && i+2 < len(list) {
+			if i+2 < len(list) {
 				v.setting("mca."+list[i+1], list[i+2], n)
 			}
 		}

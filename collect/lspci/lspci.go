@@ -85,10 +85,7 @@ func (d *Devices) Line(line []byte, n int) bool {
 		}
 		return true
 	}
-	key, value, ok := strings.Cut(t, ":")
-	if !ok {
-		return line[0] == '\t' || line[0] == ' '
-	}
+	key, value, _ := strings.Cut(t, ":")
 	value = strings.TrimSpace(value)
 	h := d.f.TheHost()
 	switch key {

@@ -1,0 +1,82 @@
+package joblog
+
+import (
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+	"github.com/google/go-cmp/cmp/cmpopts"
+
+	"github.com/shunt-network/shunt/collect/fragment"
+	"github.com/shunt-network/shunt/evidence"
+)
+
+func read(t testing.TB, text string) *evidence.NCCL {
+	t.Helper()
+	inv := &evidence.Inventory{}
+	if err := Parse(strings.NewReader(text), fragment.New(inv, "f")); err != nil {
+		t.Fatal(err)
+	}
+	return &inv.NCCL
+}
+
+var told = cmpopts.IgnoreFields(evidence.Event{}, "Text", "Sequence", "From", "Local", "Remote")
+
+// Old and new wording of the watchdog tell the same.
+func TestTorch(t *testing.T) {
+	n := read(t, `[rank0]:[E321 02:07:08.408271257 ProcessGroupNCCL.cpp:607] [Rank 0] Watchdog caught collective operation timeout: WorkNCCL(SeqNum=1580, OpType=ALLREDUCE, NumelIn=4661, NumelOut=4661, Timeout(ms)=600000) ran for 600060 milliseconds before timing out.
+[rank3]:[E321 02:07:08.465224069 ProcessGroupNCCL.cpp:1664] [PG 1 Rank 3] Exception (either an error or timeout) detected by watchdog at work: 1580, last enqueued NCCL work: 1582, last completed NCCL work: 1579.
+[80746] [rank118]:[E603 17:48:01.005538748 ProcessGroupNCCL.cpp:2268] [PG ID 0 PG GUID 0(default_pg) Rank 118]  failure detected by watchdog at work sequence id: 459 PG status: last enqueued work: 578, last completed work: 458
+[rank1]:[E603 17:48:01.005560740 ProcessGroupNCCL.cpp:670] Stack trace of the failed collective not found, potentially because FlightRecorder is disabled.
+[rank2]:[F603 17:58:01.0 ProcessGroupNCCL.cpp:1557] [PG ID 0 PG GUID 0 Rank 2] [PG ID 0 PG GUID 0 Rank 2] ProcessGroupNCCL's watchdog got stuck for 480 seconds without making progress.
+`)
+	wantWork := []evidence.WorkState{
+		{Rank: 3, Enqueued: 1582, Completed: 1579, At: 1580, From: evidence.Source{File: "f", Line: 2}},
+		{Rank: 118, Enqueued: 578, Completed: 458, At: 459, From: evidence.Source{File: "f", Line: 3}},
+	}
+	if diff := cmp.Diff(wantWork, n.Work); diff != "" {
+		t.Error(diff)
+	}
+	want := []evidence.Event{
+		{Kind: evidence.WatchdogTimeout, Rank: 0, Seq: 1580, What: "ALLREDUCE", File: "ProcessGroupNCCL.cpp", Time: "321 02:07:08.408271257"},
+		{Kind: evidence.OtherWarning, Rank: 2, What: "watchdog got stuck", File: "ProcessGroupNCCL.cpp"},
+	}
+	if diff := cmp.Diff(want, n.Events, told); diff != "" {
+		t.Error(diff)
+	}
+}
+
+func TestOthers(t *testing.T) {
+	n := read(t, `[node1:7391 :0]         ib_mlx5_log.c:177  Transport retry count exceeded on mlx5_0:1/RoCE (synd 0x15 vend 0x81 hw_synd 0/0)
+[node2:2213736:0:2213736] ib_mlx5_log.c:171  Local protection on mlx5_1:2/IB (synd 0x4 vend 0x51 hw_synd 0/0)
+[node1][[38971,1],2][btl_tcp_endpoint.c:796:mca_btl_tcp_endpoint_complete_connect] connect() to 198.51.100.1 failed: Connection refused (111)
+[node1][[39817,1],2][btl_tcp_endpoint.c:638:mca_btl_tcp_endpoint_recv_connect_ack] received unexpected process identifier [[39817,1],3]
+Sep 04 11:42:31 node3 sharp_am[720665]: Local Port validation failed. error: FabricProvider must bind to port with master SM
+Sep 04 11:42:30 node3 sharp_am[720665]: started
+[node19:1:28576 unique id 1201360626793454896] ERROR collect_ports_data: device mlx5_0 port 1 is not valid (port is used by SM)
+[node18:0:24972 - comm.c:374] ERROR Failed to lock SAT tree(ID:0x40 ret:0x4)
+[worker:12:13] ERROR something of a program nobody knows
+`)
+	want := []evidence.Event{
+		{Kind: evidence.CompletionError, Host: "node1", Process: 7391, Rank: -1, Status: 12, Vendor: 0x81, Device: "mlx5_0", DevicePort: 1, What: "UCX", File: "ib_mlx5_log.c"},
+		{Kind: evidence.CompletionError, Host: "node2", Process: 2213736, Rank: -1, Status: 4, Vendor: 0x51, Device: "mlx5_1", DevicePort: 2, What: "UCX", File: "ib_mlx5_log.c"},
+		{Kind: evidence.ConnectFailed, Host: "node1", Rank: -1, Errno: "Connection refused", Peer: "198.51.100.1", What: "btl_tcp", File: "btl_tcp_endpoint.c"},
+		{Kind: evidence.OtherWarning, Host: "node1", Rank: -1, What: "received unexpected process identifier [[39817,1],3]", File: "btl_tcp_endpoint.c"},
+		{Kind: evidence.SharpFailed, Host: "node3", Rank: -1, What: "Local Port validation failed. error: FabricProvider must bind to port with master SM"},
+		{Kind: evidence.SharpFailed, Host: "node19", Rank: -1, What: "collect_ports_data: device mlx5_0 port 1 is not valid (port is used by SM)"},
+		{Kind: evidence.SharpFailed, Host: "node18", Rank: -1, What: "Failed to lock SAT tree(ID:0x40 ret:0x4)"},
+	}
+	if diff := cmp.Diff(want, n.Events, told); diff != "" {
+		t.Error(diff)
+	}
+}
+
+func FuzzParse(f *testing.F) {
+	for _, s := range []string{
+		"x ProcessGroupNCCL y Rank 99999999999999999999 last enqueued work: -5, last completed work: 1", "[a:1 b.c:1 Remote access on  (synd 0x", "[btl_tcp_", "[btl_tcp_] connect() to  failed: ",
+		"sharp_am[", "[:: unique id] ERROR ", "] ERROR ", "[E1 ProcessGroupNCCL Watchdog caught collective operation timeout SeqNum=,OpType=",
+	} {
+		f.Add(s)
+	}
+	f.Fuzz(func(t *testing.T, text string) { read(t, text) })
+}
