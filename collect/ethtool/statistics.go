@@ -65,12 +65,14 @@ func (s *Statistics) Line(line []byte, n int) bool {
 // counter reads "     rx_prio3_pause: 17": the name up to the last colon, then one unsigned number and no more.
 func counter(line []byte) (name []byte, value uint64, ok bool) {
 	t := bytes.TrimSpace(line)
-	i := bytes.LastIndexByte(t, ':')
-	if i <= 0 || i+1 >= len(t) {
-		return nil, 0, false
+	end := len(t)
+	for end > 0 && t[end-1] >= '0' && t[end-1] <= '9' {
+		end--
 	}
-	digits := bytes.TrimLeft(t[i+1:], " \t")
-	if len(digits) == 0 || digits[0] < '0' || digits[0] > '9' || bytes.IndexByte(t[:i], '/') >= 0 {
+	digits := t[end:]
+	t = bytes.TrimRight(t[:end], " \t")
+	i := len(t) - 1
+	if len(digits) == 0 || i <= 0 || t[i] != ':' || bytes.IndexByte(t, '/') >= 0 {
 		return nil, 0, false
 	}
 	value, err := strconv.ParseUint(string(digits), 10, 64)

@@ -22,6 +22,9 @@ func NewShowGIDs(f *fragment.Fragment) *ShowGIDs { return &ShowGIDs{f} }
 
 // StartsShowGIDs tells whether a line is the head of show_gids.
 func StartsShowGIDs(line []byte) bool {
+	if !bytes.HasPrefix(line, []byte("DEV")) {
+		return false
+	}
 	f := bytes.Fields(line)
 	return len(f) >= 6 && string(f[0]) == "DEV" && string(f[1]) == "PORT" && string(f[2]) == "INDEX" && string(f[3]) == "GID"
 }

@@ -23,6 +23,12 @@ func NewRoute(f *fragment.Fragment) *Route { return &Route{f} }
 
 // StartsRoute tells whether a line is a route.
 func StartsRoute(line []byte) bool {
+	if len(line) == 0 {
+		return false
+	}
+	if c := line[0]; (c < '0' || c > '9') && (c < 'a' || c > 'f') && c != ':' { // a prefix, or "default"
+		return false
+	}
 	if !bytes.Contains(line, []byte(" dev ")) && !bytes.HasPrefix(line, []byte("default via ")) {
 		return false
 	}

@@ -49,20 +49,21 @@ func Parse(r io.Reader, f *fragment.Fragment) error {
 	return lines.Each(r, func(line []byte, n int) { t.Line(line, n) })
 }
 
-// marks stand in lines that no other tool prints.
-var marks = [][]byte{
-	[]byte("BW average["), []byte(" BW Test"), []byte("Number of qps   :"), []byte("Dual-port       :"), []byte("Failed status "),
-	[]byte("Conflicting CPU frequency values"), []byte("CQ Moderation   :"), []byte("Connection type : "), []byte("rdma_cm QPs"),
+// heads begin lines that no other tool prints.
+var heads = [][]byte{
+	[]byte("Number of qps   :"), []byte("Dual-port       :"), []byte("Failed status "), []byte("Conflicting CPU frequency values"), []byte("CQ Moderation   :"),
+	[]byte("Connection type : "), []byte("rdma_cm QPs"),
 }
 
 // Starts tells whether a line is one only perftest prints.
 func Starts(line []byte) bool {
-	for _, m := range marks {
-		if bytes.Contains(line, m) {
+	t := bytes.TrimLeft(line, " \t")
+	for _, h := range heads {
+		if bytes.HasPrefix(t, h) {
 			return true
 		}
 	}
-	return command(string(line[:min(len(line), len("$ # ib_write_bw ")+8)]))
+	return bytes.HasPrefix(t, []byte("#bytes")) || bytes.HasSuffix(t, []byte(" BW Test")) || command(string(t[:min(len(t), len("$ # ib_write_bw ")+8)]))
 }
 
 // command tells whether a line runs a test: with its options the name of a test tells, as --use_cuda does, where the
