@@ -103,7 +103,7 @@ node2:20:21 [0] NCCL INFO Bootstrap : Using docker0:198.51.100.1<0>
 
 // One text may hold anything: a log with a table between, shell prompts, tail's heads, prefixes of pdsh.
 func TestPile(t *testing.T) {
-	inv, _ := load(t, `
+	inv, w := load(t, `
 -- all.txt --
 [1,0]<stdout>:# nThread 1 nGpus 1 minBytes 8 maxBytes 8 step: 2(factor)
 [1,0]<stdout>:#       size         count      type   redop    root     time   algbw   busbw #wrong     time   algbw   busbw #wrong
@@ -123,6 +123,8 @@ TX:		on
 [user@node2 ~]$ ethtool -S ens4np0
 NIC statistics:
      link_down_events_phy: 3
+ens5np0
+     link_down_events_phy: 4
 ==> node3/ibdev2netdev.txt <==
 mlx5_0 port 1 ==> ens3np0 (Up)
 node4: CA 'mlx5_1'
@@ -151,6 +153,13 @@ $ mpirun -np 16 -x NCCL_IB_TC=106 ./all_reduce_perf -b 8
 		"node5 memlock=unknown", "  mlx5_2 ACTIVE unknown unknown",
 	}
 	if diff := cmp.Diff(want, got); diff != "" {
+		t.Error(diff)
+	}
+	var downs []string
+	for _, k := range w.Keys(telemetry.NICLinkDowns) {
+		downs = append(downs, k.Object)
+	}
+	if diff := cmp.Diff([]string{"node2/ens4np0", "node2/ens5np0"}, downs); diff != "" {
 		t.Error(diff)
 	}
 	if len(inv.Calls) != 2 || inv.Calls[0].Name != "all_reduce_perf" || inv.Calls[0].Kind != "all_reduce" {
@@ -266,6 +275,41 @@ func TestLoadPaths(t *testing.T) {
 	}
 }
 
+// Folders that tell the given paths apart name hosts; one they have in common does not.
+func TestFoldersAbove(t *testing.T) {
+	dir := filepath.Join(t.TempDir(), "user1")
+	for _, n := range []string{"node1", "node2"} {
+		if err := os.MkdirAll(filepath.Join(dir, n), 0o755); err != nil {
+			t.Fatal(err)
+		}
+		if err := os.WriteFile(filepath.Join(dir, n, "ibstat.txt"), []byte("CA 'mlx5_0'\n\tPort 1:\n"), 0o644); err != nil {
+			t.Fatal(err)
+		}
+	}
+	for name, tc := range map[string]struct{ paths, want []string }{
+		"folders":      {[]string{"node1", "node2"}, []string{"node1", "node2"}},
+		"files":        {[]string{"node1/ibstat.txt", "node2/ibstat.txt"}, []string{"node1", "node2"}},
+		"one of them":  {[]string{"node1/ibstat.txt"}, []string{""}},
+		"folder of it": {[]string{"node1"}, []string{""}},
+		"all":          {[]string{"."}, []string{"node1", "node2"}},
+	} {
+		var paths, hosts []string
+		for _, p := range tc.paths {
+			paths = append(paths, filepath.Join(dir, p))
+		}
+		inv, _, err := Load(paths, Options{})
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, h := range inv.Hosts {
+			hosts = append(hosts, h.Name)
+		}
+		if diff := cmp.Diff(tc.want, hosts); diff != "" {
+			t.Errorf("%s: %s", name, diff)
+		}
+	}
+}
+
 func TestNothing(t *testing.T) {
 	_, _, err := Load([]string{filepath.Join(t.TempDir(), "absent")}, Options{})
 	var nothing *NothingReadError
@@ -373,7 +417,7 @@ func TestNames(t *testing.T) {
 		"logs/gpu-03/nccl.log": "gpu-03|", "ethtool_S_mlx5_0_before.txt": "|mlx5_0", "node1_mlx5_bond_0.txt": "node1|mlx5_bond_0", "ethtool_S.mlx5_core.txt": "|",
 		"001-case/nccl.log": "|", "nccl_2.18.log": "|", "nccl_after_10s.log": "|", "t0/ethtool.txt": "|", "h100_table.txt": "|", "ethtool-ens3np0.txt": "|ens3np0",
 		"node1/enp1s0f0/S.txt": "node1|", "run7/node12/x.txt": "node12|", "mlx5_1.txt": "|mlx5_1", "roce-v2/x.txt": "|", "ip-198-51-100-7/x.log": "ip-198-51-100-7|",
-		"node1.example.org/x": "node1.example.org|",
+		"node1.example.org/x": "node1|",
 	} {
 		if got := hostOf(name) + "|" + deviceOf(name); got != want {
 			t.Errorf("%s: %s, want %s", name, got, want)
@@ -398,6 +442,8 @@ func TestSniff(t *testing.T) {
 		{"x", "Pause parameters for eth0:\n", EthtoolPause},
 		{"x", "/sys/class/infiniband/mlx5_0/ports/1/rate:400\n", Sysfs},
 		{"sys/class/infiniband/mlx5_0/ports/1/rate", "400 Gb/sec", Sysfs},
+		{"x", "link mlx5_0/1 rx_write_requests 0 out_of_sequence 1\n", RDMAStatistic},
+		{"x", "link mlx5_0/1 state ACTIVE physical_state LINK_UP netdev ens3np0\n", Unknown},
 		{"x", "                    RDMA_Write BW Test\n", Perftest},
 		{"x", "<system version=\"1\">\n", Topology},
 		{"x", "NCCL_DEBUG=INFO\n", Environment},

@@ -63,21 +63,47 @@ func (e *NothingReadError) Error() string {
 // is told in the inventory's Unreadable.
 func Load(paths []string, opt Options) (*evidence.Inventory, *telemetry.Window, error) {
 	s := newSession(opt)
+	above := foldersAbove(paths)
 	for _, p := range paths {
-		s.path(p)
+		s.path(p, above)
 	}
 	return s.result()
+}
+
+// foldersAbove finds the names of the folders the paths stand in, or are, where these tell the paths apart:
+// "node1 node2", or "node1/nccl.log node2/nccl.log". A folder that all have in common is a case's, a job's or a
+// user's and names no host.
+func foldersAbove(paths []string) map[string]string {
+	above, names := map[string]string{}, map[string]bool{}
+	for _, p := range paths {
+		clean := filepath.Clean(p)
+		if info, err := os.Stat(clean); err != nil || !info.IsDir() {
+			clean = filepath.Dir(clean)
+		}
+		above[p] = filepath.Base(clean)
+		names[above[p]] = true
+	}
+	if len(names) < 2 {
+		return nil
+	}
+	return above
 }
 
 // LoadFS reads a whole file system as Load reads a folder, with the default limits.
 func LoadFS(fsys fs.FS) (*evidence.Inventory, *telemetry.Window, error) {
 	s := newSession(Options{})
-	s.walk(fsys, ".", "", 0)
+	s.walk(fsys, ".", root{}, 0)
 	return s.result()
 }
 
+// root is where a walk began.
+type root struct {
+	show string // how the user wrote it
+	name string // the folder's name where it tells something, else ""
+}
+
 // path reads one path a user gave.
-func (s *session) path(p string) {
+func (s *session) path(p string, above map[string]string) {
 	if p == "-" {
 		s.stream(input{name: "standard input", show: "standard input"}, os.Stdin)
 		return
@@ -87,23 +113,23 @@ func (s *session) path(p string) {
 	case err != nil:
 		s.unreadable(p, reason(err))
 	case info.IsDir():
-		s.walk(os.DirFS(p), ".", p, 0)
+		s.walk(os.DirFS(p), ".", root{p, above[p]}, 0)
 	default:
-		p = filepath.ToSlash(filepath.Clean(p))
-		s.file(os.DirFS(filepath.Dir(p)), path.Base(p), input{name: p, show: p})
+		clean := filepath.ToSlash(filepath.Clean(p))
+		s.file(os.DirFS(filepath.Dir(p)), path.Base(clean), input{name: path.Join(above[p], path.Base(clean)), show: clean})
 	}
 }
 
 // walk reads a folder. Links to folders are followed below a folder named infiniband alone, where /sys/class keeps
 // its devices behind links; elsewhere they lead in circles.
-func (s *session) walk(fsys fs.FS, dir, show string, depth int) {
+func (s *session) walk(fsys fs.FS, dir string, from root, depth int) {
 	if depth > s.opt.MaxDepth {
-		s.unreadable(join(show, dir), fmt.Sprintf("more than %d folders deep", s.opt.MaxDepth))
+		s.unreadable(join(from.show, dir), fmt.Sprintf("more than %d folders deep", s.opt.MaxDepth))
 		return
 	}
 	entries, err := fs.ReadDir(fsys, dir)
 	if err != nil {
-		s.unreadable(join(show, dir), reason(err))
+		s.unreadable(join(from.show, dir), reason(err))
 		return
 	}
 	for _, e := range entries {
@@ -115,7 +141,7 @@ func (s *session) walk(fsys fs.FS, dir, show string, depth int) {
 		if mode&fs.ModeSymlink != 0 {
 			info, err := fs.Stat(fsys, name)
 			if err != nil {
-				s.unreadable(join(show, name), reason(err))
+				s.unreadable(join(from.show, name), reason(err))
 				continue
 			}
 			if mode = info.Mode().Type(); mode.IsDir() && path.Base(dir) != "infiniband" {
@@ -124,11 +150,11 @@ func (s *session) walk(fsys fs.FS, dir, show string, depth int) {
 		}
 		switch {
 		case mode.IsDir():
-			s.walk(fsys, name, show, depth+1)
+			s.walk(fsys, name, from, depth+1)
 		case mode.IsRegular():
-			s.file(fsys, name, input{name: name, show: join(show, name)})
+			s.file(fsys, name, input{name: path.Join(from.name, name), show: join(from.show, name)})
 		default:
-			s.unreadable(join(show, name), "not a regular file")
+			s.unreadable(join(from.show, name), "not a regular file")
 		}
 	}
 }

@@ -18,23 +18,29 @@ func hostOf(name string) string {
 	base = strings.TrimSuffix(base, path.Ext(base))
 	for _, token := range strings.Split(withoutDevice(base), "_") {
 		if hostLike(token) {
-			return token
+			return short(token)
 		}
 	}
 	parts := strings.Split(strings.Trim(dir, "/"), "/")
 	for i := len(parts) - 1; i >= 0; i-- {
 		if hostLike(parts[i]) && deviceOf(parts[i]) == "" {
-			return parts[i]
+			return short(parts[i])
 		}
 	}
 	return ""
+}
+
+// short is a host's name without its domain, as NCCL prints it and evidence keeps it.
+func short(host string) string {
+	host, _, _ = strings.Cut(host, ".")
+	return host
 }
 
 // hostLike tells whether a word can be a host's name: it begins with a letter, ends in a digit, and is neither a
 // moment, a device, a model of a GPU nor the name of a tool. A host named "alpha" is not found, and nothing is
 // invented.
 func hostLike(w string) bool {
-	w, _, _ = strings.Cut(w, ".")
+	w = short(w)
 	if len(w) < 2 || !letter(w[0]) || w[len(w)-1] < '0' || w[len(w)-1] > '9' {
 		return false
 	}
@@ -57,6 +63,8 @@ var notHosts = map[string]bool{
 	"before": true, "after": true, "during": true, "day": true, "round": true, "try": true, "attempt": true, "iter": true, "part": true, "pass": true,
 	"a": true, "h": true, "b": true, "l": true, "gb": true, "mi": true, "gaudi": true, // A100, H200, B200, L40, GB200, MI300
 	"nccl": true, "rccl": true, "cuda": true, "ofed": true, "ib": true, "ipv": true, "log": true, "out": true, "stdout": true, "stderr": true, "trial": true, "exp": true,
+	"cluster": true, "bundle": true, "dump": true, "data": true, "capture": true, "output": true, "result": true, "results": true, "set": true, "issue": true, "ticket": true,
+	"bug": true, "incident": true, "session": true, "fabric": true, "site": true, "rack": true, "user": true, "tmp": true,
 }
 
 func letter(c byte) bool { return c >= 'a' && c <= 'z' || c >= 'A' && c <= 'Z' }

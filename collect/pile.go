@@ -79,7 +79,7 @@ func (p *pile) line(line []byte, n int) {
 	}
 	k := detect(line)
 	if k < 0 {
-		if host, rest, ok := lines.Host(line); ok && p.prefixed(string(host), rest, n) {
+		if host, rest, ok := lines.Host(line); ok && p.prefixed(short(string(host)), rest, n) {
 			return
 		}
 	}

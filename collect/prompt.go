@@ -11,6 +11,7 @@ import (
 //	[user@node1 ~]$ ibstat
 //	$ ibstat
 //	==> node1/ibstat.txt <==                   head and tail, between files
+//	ens3np0                                    for i in ...; do echo $i; ethtool -S $i; done
 //
 // The output before is over. A command that sets variables, runs a job or a test is an input itself.
 func (p *pile) prompt(line []byte, n int) bool {
@@ -21,6 +22,11 @@ func (p *pile) prompt(line []byte, n int) bool {
 			p.host(p.f.Host)
 			return true
 		}
+	}
+	if bytes.IndexByte(line, ' ') < 0 && deviceLike(string(line)) {
+		p.section("").end()
+		p.f.Device = string(line)
+		return true
 	}
 	host, command, ok := splitPrompt(line)
 	if !ok {
@@ -65,6 +71,6 @@ func splitPrompt(line []byte) (host, command string, ok bool) {
 	if j := strings.IndexAny(after, ":] "); j >= 0 {
 		host = after[:j]
 	}
-	host, _, _ = strings.Cut(host, ".")
+	host = short(host)
 	return host, command, command != "" && host != ""
 }

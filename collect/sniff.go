@@ -41,6 +41,7 @@ const (
 	IBStatus          Format = "ibstatus"
 	IBDev2Netdev      Format = "ibdev2netdev"
 	Sysfs             Format = "sysfs infiniband"
+	RDMAStatistic     Format = "rdma statistic"
 	NCCLTests         Format = "nccl-tests"
 	Perftest          Format = "perftest"
 	Topology          Format = "nccl topology"
@@ -87,6 +88,7 @@ var kinds = []kind{
 	{IBDev2Netdev, ibtools.StartsIBDev2Netdev, func(_ *session, f *fragment.Fragment) parser { return ibtools.NewIBDev2Netdev(f) }},
 	{EthtoolPause, ethtool.StartsPause, func(_ *session, f *fragment.Fragment) parser { return ethtool.NewPause(f) }},
 	{Sysfs, sysfs.StartsPaste, func(s *session, f *fragment.Fragment) parser { return sysfs.NewPaste(f, s.tree) }},
+	{RDMAStatistic, sysfs.StartsStatistic, func(_ *session, f *fragment.Fragment) parser { return sysfs.NewStatistic(f) }},
 	{Perftest, perftest.Starts, func(_ *session, f *fragment.Fragment) parser { return perftest.New(f) }},
 	{Topology, topology.Starts, func(_ *session, f *fragment.Fragment) parser { return topology.New(f) }},
 	{Environment, environ.Starts, func(_ *session, f *fragment.Fragment) parser { return environ.New(f) }},

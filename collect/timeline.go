@@ -35,9 +35,15 @@ func timeline(inv *evidence.Inventory, parts []part) *telemetry.Window {
 	ambiguous := map[string]bool{}
 	streams := gather(inv, parts, ambiguous)
 	w := telemetry.NewWindow(units.At(0), units.At(0))
+	dropped := 0
 	for _, s := range choose(streams) {
 		s.ordered(inv, ambiguous)
-		s.emit(w)
+		if !s.emit(w) {
+			dropped++
+		}
+	}
+	if dropped > 0 {
+		inv.Unreadable = append(inv.Unreadable, evidence.Unreadable{Why: fmt.Sprintf("%d counters past the limit of %d were not kept", dropped, telemetry.MaxPoints)})
 	}
 	return w
 }
@@ -141,8 +147,8 @@ func unordered(inv *evidence.Inventory, ambiguous map[string]bool, file, first s
 }
 
 // emit adds the samples. Times are known where every file but the first tells how much had passed since; else the
-// samples stand one picosecond apart and are marked as untimed.
-func (s *stream) emit(w *telemetry.Window) {
+// samples stand one picosecond apart and are marked as untimed. It returns false where the window is full.
+func (s *stream) emit(w *telemetry.Window) bool {
 	timed := len(s.all) > 1
 	for i, r := range s.all {
 		if i > 0 && (!r.when.timed || r.when.elapsed <= s.all[i-1].when.elapsed) {
@@ -155,11 +161,14 @@ func (s *stream) emit(w *telemetry.Window) {
 			at = units.At(int64(r.when.elapsed))
 		}
 		origin := evidence.Source{File: r.file, Line: r.sample.Line}.String()
-		w.Add(s.key, telemetry.Sample{At: at, Count: r.sample.Count, Level: r.sample.Level}, r.sample.Scale, origin, !timed)
+		if !w.Add(s.key, telemetry.Sample{At: at, Count: r.sample.Count, Level: r.sample.Level}, r.sample.Scale, origin, !timed) {
+			return false
+		}
 		if at.After(w.To) {
 			w.To = at
 		}
 	}
+	return true
 }
 
 // ports finds the RDMA device above an interface, so that counters of both come under one name.

@@ -63,8 +63,8 @@ func (s *IBStat) Line(line []byte, n int) bool {
 	if p, ok := strings.CutPrefix(key, "Port "); ok && v == "" {
 		if port, ok := number([]byte(p)); ok {
 			s.port = port
-			if s.fw.Known() {
-				s.nic().Firmware = s.fw
+			if nic := s.nic(); s.fw.Known() {
+				nic.Firmware = s.fw
 			}
 		}
 		return true

@@ -25,6 +25,7 @@ func (l *Log) warn(m *message) {
 	if m.own {
 		l.bounds.atLeast(2, 26, 0) // NCCL_DEBUG_TIMESTAMP_LEVELS is WARN by default since 2.26 (src/debug.cc)
 	}
+	m.msg = bytes.TrimPrefix(m.msg, []byte("Net : ")) // as old versions of misc/socket.cc begin
 	msg := m.msg
 	switch {
 	case bytes.HasPrefix(msg, []byte("NET/IB")):
@@ -65,7 +66,8 @@ func (l *Log) netWarning(m *message, rest []byte) bool {
 	switch {
 	case bytes.HasPrefix(rest, []byte("Got completion")):
 		l.completion(m, rest)
-	case bytes.Contains(rest, []byte("async ")), bytes.Contains(rest, []byte("GID table changed")), bytes.Contains(rest, []byte("unknown event type")):
+	case bytes.Contains(rest, []byte("Got async ")), bytes.Contains(rest, []byte("Got non-fatal async ")), bytes.Contains(rest, []byte("async fatal event on ")),
+		bytes.Contains(rest, []byte("GID table changed")), bytes.Contains(rest, []byte("unknown event type")):
 		l.async(m, rest)
 	case bytes.HasPrefix(rest, []byte("Unable to open device")):
 		l.event(m, evidence.Event{Kind: evidence.DeviceOpenFailed, Device: string(bytes.TrimSpace(rest[len("Unable to open device"):])), What: "ibv_open_device"})

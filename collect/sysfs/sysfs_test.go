@@ -117,15 +117,41 @@ func TestPaste(t *testing.T) {
 	}
 }
 
+func TestStatistic(t *testing.T) {
+	for name, text := range map[string]string{
+		"one line": "link mlx5_0/1 rx_write_requests 4230 out_of_sequence 17 np_cnp_sent 5",
+		"-p":       "link mlx5_0/1\n    rx_write_requests 4230\n    out_of_sequence 17\n    np_cnp_sent 5",
+	} {
+		f := fragment.New(&evidence.Inventory{}, "f")
+		p := NewStatistic(f)
+		for line := range bytes.SplitSeq([]byte(text), []byte("\n")) {
+			if !p.Line(line, 1) {
+				t.Errorf("%s: %q is not taken", name, line)
+			}
+		}
+		want := []fragment.Sample{
+			{Series: telemetry.NICOutOfSequence, Priority: -1, Counter: "out_of_sequence", Device: "mlx5_0", Port: 1, Count: 17, Scale: 1, Line: 1},
+			{Series: telemetry.NICCNPSent, Priority: -1, Counter: "np_cnp_sent", Device: "mlx5_0", Port: 1, Count: 5, Scale: 1, Line: 1},
+		}
+		if diff := cmp.Diff(want, f.Samples); diff != "" {
+			t.Errorf("%s: %s", name, diff)
+		}
+	}
+}
+
 func FuzzPaste(f *testing.F) {
 	f.Add([]byte("/sys/class/infiniband/mlx5_0/ports/1/gids/3:::1\n/sys/class/infiniband/a/ports/1/counters/x:N/A\n"))
+	f.Add([]byte("link a/1 b 1 c\nlink b/0\nlink"))
 	f.Add([]byte("x '/sys/class/infiniband/b/ports/1/counters': no\n/sys/class/infiniband/b/fw_ver:1"))
 	f.Fuzz(func(t *testing.T, text []byte) {
 		inv := &evidence.Inventory{}
 		fr, tree := fragment.New(inv, "f"), NewTree()
 		p := NewPaste(fr, tree)
+		st := NewStatistic(fr)
 		for line := range bytes.SplitSeq(text, []byte("\n")) {
 			p.Line(line, 1)
+			StartsStatistic(line)
+			st.Line(line, 1)
 		}
 		tree.Finish()
 	})
