@@ -461,6 +461,7 @@ func TestSniff(t *testing.T) {
 		{"x", "  QUEUE  STATUS  STORM DETECTED/RESTORED\n", PFCWatchdog},
 		{"x", "  Interface  FEC Oper  FEC Admin\n", FECStatus},
 		{"x", "nothing\nof the kind\n", Unknown},
+		{"x", "5: from the server: hello\nFailed status 500\nloss: 5\nmlx5_0 Fatal error in my program\n", Unknown},
 		{"x", "\x00\x01NCCL INFO", Unknown},
 		{"x", "", Unknown},
 	} {
@@ -473,7 +474,7 @@ func TestSniff(t *testing.T) {
 // Whatever a file holds: no panic, no error, and the file is listed, named as unreadable, or both.
 func FuzzLoad(f *testing.F) {
 	for _, s := range []string{
-		"node1:1:1 [0] NCCL INFO Using network IB\n", "root@a1:~# ethtool -S eth0\nrx_prio3_pause: 1\n==> b <==\n", "node4: CA 'a'\nnode4: Port 1:\n", "\x1f\x8b\x08\x00", "```\n\x00",
+		"node1:1:1 [0] NCCL INFO Using network IB\n", "root@a1:~# ethtool -S eth0\nrx_prio3_pause: 1\n==> b <==\n", "node4: CA 'a'\nnode4: Port 1:\n", "\x1f\x8b\x08\x00", "\x1f\x8b\bA0000000", "```\n\x00",
 		"$ x\n$ mpirun -x NCCL_A=1 ./all_reduce_perf\n# size count type redop root time algbw busbw #wrong\n8 2 f s -1 1 2 3 0 4 5 6 0\n", "{\n\"SecurityGroups\": [",
 	} {
 		f.Add("node1_before.txt", []byte(s))

@@ -155,7 +155,7 @@ func notText(head []byte) string {
 		return "UTF-16 text: save it as UTF-8"
 	case bytes.HasPrefix(head, []byte("\xd4\xc3\xb2\xa1")), bytes.HasPrefix(head, []byte("\xa1\xb2\xc3\xd4")), bytes.HasPrefix(head, []byte("\x0a\x0d\x0d\x0a")):
 		return "packet capture: no reader for it"
-	case bytes.IndexByte(head, 0) >= 0:
+	case bytes.IndexByte(head, 0) >= 0, bytes.HasPrefix(head, []byte("\x1f\x8b")):
 		return "binary"
 	}
 	return ""

@@ -42,8 +42,9 @@ func newSession(opt Options) *session {
 
 // input is a file and the names it goes by.
 type input struct {
-	name string // decides about host, device and moment
-	show string // stands in sources
+	name     string // decides about host, device and moment
+	show     string // stands in sources
+	unzipped bool   // it stood in a gzip file
 }
 
 func (s *session) unreadable(show, why string) {
@@ -81,7 +82,7 @@ func (s *session) stream(in input, r io.Reader) {
 		s.unreadable(in.show, "empty file")
 		return
 	}
-	if bytes.HasPrefix(head, []byte("\x1f\x8b")) {
+	if bytes.HasPrefix(head, []byte("\x1f\x8b")) && !in.unzipped { // once: there are gzip files that hold themselves
 		s.unzip(in, br)
 		return
 	}
@@ -104,8 +105,7 @@ func (s *session) unzip(in input, r io.Reader) {
 		s.unreadable(in.show, "damaged gzip file: "+err.Error())
 		return
 	}
-	s.opened-- // the inner stream counts
-	in.name = strings.TrimSuffix(in.name, ".gz")
+	in.name, in.unzipped = strings.TrimSuffix(in.name, ".gz"), true
 	s.stream(in, z)
 }
 

@@ -106,7 +106,15 @@ func rule(line []byte) (selector string, ok bool) {
 		}
 	}
 	rest := strings.TrimSpace(string(line[i+1:]))
-	return rest, strings.HasPrefix(rest, "from ") || strings.HasPrefix(rest, "not ")
+	if !strings.HasPrefix(rest, "from ") && !strings.HasPrefix(rest, "not ") {
+		return "", false
+	}
+	for _, action := range [...]string{" lookup ", " goto ", " blackhole", " prohibit", " unreachable", " nop"} { // ip-rule(8)
+		if strings.Contains(rest, action) {
+			return rest, true
+		}
+	}
+	return "", false
 }
 
 // Line reads one line; false means that it is no rule.

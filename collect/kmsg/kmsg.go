@@ -33,7 +33,7 @@ var sources = []struct {
 	mark  []byte
 	kinds []kind
 }{
-	{[]byte("mlx5_"), []kind{
+	{[]byte("mlx5_core "), []kind{
 		{"insufficient power on the PCIe slot", "pcie power"},
 		{"High Temperature", "module temperature"},
 		{"Port module event[error]", "module error"},

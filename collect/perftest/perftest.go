@@ -51,7 +51,7 @@ func Parse(r io.Reader, f *fragment.Fragment) error {
 
 // heads begin lines that no other tool prints.
 var heads = [][]byte{
-	[]byte("Number of qps   :"), []byte("Dual-port       :"), []byte("Failed status "), []byte("Conflicting CPU frequency values"), []byte("CQ Moderation   :"),
+	[]byte("Number of qps   :"), []byte("Dual-port       :"), []byte("Conflicting CPU frequency values"), []byte("CQ Moderation   :"),
 	[]byte("Connection type : "), []byte("rdma_cm QPs"),
 }
 
@@ -62,6 +62,9 @@ func Starts(line []byte) bool {
 		if bytes.HasPrefix(t, h) {
 			return true
 		}
+	}
+	if bytes.HasPrefix(t, []byte("Failed status ")) && bytes.Contains(t, []byte(": wr_id ")) {
+		return true
 	}
 	return bytes.HasPrefix(t, []byte("#bytes")) || bytes.HasSuffix(t, []byte(" BW Test")) || command(string(t[:min(len(t), len("$ # ib_write_bw ")+8)]))
 }
