@@ -18,11 +18,15 @@ func (t writer) run(r *Run) {
 		t.paragraph("        ", "cut: the scenario's limit ended the run before the job was done", 8)
 	}
 	if s := r.Step; s != nil {
-		t.paragraph(t.bold("step")+"    ", fmt.Sprintf("p50 %s, p99 %s, longest %s, %d %s",
-			duration(s.P50), duration(s.P99), duration(s.Max), s.Count, plural(s.Count, "step", "steps")), 8)
+		t.paragraph(t.bold("step")+"    ", steps(s), 8)
 	}
 	t.paragraph(t.bold("fabric")+"  ", counters(r.Counters), 8)
 	t.collectives(r.Collectives)
+}
+
+// steps is the line of the times of training steps.
+func steps(s *Figures) string {
+	return fmt.Sprintf("p50 %s, p99 %s, longest %s, %d %s", duration(s.P50), duration(s.P99), duration(s.Max), s.Count, plural(s.Count, "step", "steps"))
 }
 
 // counters is the line of totals. Pauses and marks are printed when they are zero too: that they did not
@@ -52,10 +56,11 @@ func (t writer) collectives(list []Collective) {
 	if len(list) == 0 {
 		return
 	}
-	table := [][]string{{"collective", "busbw GB/s", "algbw GB/s", "p50", "p99", "size", "ranks", "calls"}}
+	table := [][]string{collectiveHeads}
 	for _, c := range list[:min(len(list), shownCollectives)] {
-		table = append(table, []string{t.o.clean(c.Name), significant(c.BusBW), significant(c.AlgBW), duration(c.Time.P50), duration(c.Time.P99),
-			size(c.Bytes), fmt.Sprint(c.Ranks), fmt.Sprint(c.Calls)})
+		cells := collectiveCells(c)
+		cells[0] = t.o.clean(cells[0])
+		table = append(table, cells)
 	}
 	widths := make([]int, len(table[0]))
 	for _, r := range table {
@@ -87,6 +92,13 @@ func (t writer) collectives(list []Collective) {
 	if n := len(list) - shownCollectives; n > 0 {
 		t.line(fmt.Sprintf("  and %d more (--json has all)", n))
 	}
+}
+
+var collectiveHeads = []string{"collective", "busbw GB/s", "algbw GB/s", "p50", "p99", "size", "ranks", "calls"}
+
+func collectiveCells(c Collective) []string {
+	return []string{plain(c.Name), significant(c.BusBW), significant(c.AlgBW), duration(c.Time.P50), duration(c.Time.P99),
+		size(c.Bytes), fmt.Sprint(c.Ranks), fmt.Sprint(c.Calls)}
 }
 
 // size prints "256 MiB": the figure and the unit apart, as everywhere on the page.

@@ -6,8 +6,10 @@ import "github.com/shunt-network/shunt/units"
 // none: what those files measured is evidence and shows in the findings.
 type Run struct {
 	Title string `json:"title"`
-	Job   string `json:"job"` // one line: "64 GPUs on 8 hosts, 12 switches"
-	Seed  uint64 `json:"seed"`
+	// File is the scenario that was run, as its path was given; "" where it came from none.
+	File string `json:"file,omitempty"`
+	Job  string `json:"job"` // one line: "64 GPUs on 8 hosts, 12 switches"
+	Seed uint64 `json:"seed"`
 	// Fingerprint is the hash of everything that happened, in hexadecimal: two runs with equal fingerprints were
 	// the same run.
 	Fingerprint string         `json:"fingerprint"`

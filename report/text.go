@@ -32,13 +32,17 @@ type writer struct {
 	simulated bool // the report is of a simulated run
 }
 
-// Text writes the report for people: the findings, what the simulated job felt, what was checked.
-func Text(w io.Writer, r *Report, o TextOptions) error {
+func newWriter(w io.Writer, r *Report, o TextOptions) writer {
 	if o.Width == 0 {
 		o.Width = DefaultWidth
 	}
 	o.Width = max(o.Width, MinWidth)
-	t := writer{bufio.NewWriter(w), o, r.Run != nil}
+	return writer{bufio.NewWriter(w), o, r.Run != nil}
+}
+
+// Text writes the report for people: the findings, what the simulated job felt, what was checked.
+func Text(w io.Writer, r *Report, o TextOptions) error {
+	t := newWriter(w, r, o)
 	for i, f := range r.Findings {
 		if i == shownFindings && !o.Quiet && !o.Verbose {
 			t.more(r.Findings[i:])

@@ -23,6 +23,7 @@ type explainOptions struct {
 	seed                          uint64
 	seedSet                       bool
 	noTrial                       bool
+	outputs                       outputs
 }
 
 // failOn is the least severity that makes explain exit with 1.
@@ -30,6 +31,9 @@ type failOn struct {
 	never bool
 	least diagnose.Severity
 }
+
+// fails tells whether a finding of this severity counts.
+func (f *failOn) fails(s diagnose.Severity) bool { return !f.never && s >= f.least }
 
 func (f *failOn) Type() string { return "severity" }
 
@@ -67,7 +71,8 @@ as they are, wrapped, mixed or half missing. - reads standard input.`,
 		Example: `  shunt explain examples/moe-collision
   shunt explain nccl.log ethtool/ ibstat.txt
   kubectl logs job/train | shunt explain -
-  shunt explain --json run/ | jq '.findings[].code'`,
+  shunt explain --json run/ | jq '.findings[].code'
+  shunt explain -o sarif=shunt.sarif -o junit=shunt.xml run/`,
 		Args: func(_ *cobra.Command, args []string) error {
 			if len(args) == 0 {
 				return fmt.Errorf("explain needs a path: a scenario, files or folders, or - for standard input")
@@ -80,7 +85,8 @@ as they are, wrapped, mixed or half missing. - reads standard input.`,
 		},
 	}
 	f := c.Flags()
-	f.BoolVar(&o.json, "json", false, "print JSON ("+report.Schema+")")
+	f.VarP(&o.outputs, "output", "o", "form of the report and, after =, the file it goes to (else stdout): "+strings.Join(formatNames(), ", ")+"; repeatable")
+	f.BoolVar(&o.json, "json", false, "print JSON ("+report.Schema+"), as -o json")
 	f.Var(&o.failOn, "fail-on", "exit with 1 on findings of this severity or worse: critical, warning, note or none")
 	f.BoolVar(&o.noColor, "no-color", false, "no colour (as does NO_COLOR)")
 	f.IntVar(&o.width, "width", 0, "columns of the text (default: the terminal's, or 80)")
@@ -90,11 +96,14 @@ as they are, wrapped, mixed or half missing. - reads standard input.`,
 	f.BoolVar(&o.noTrial, "no-trial", false, "scenarios: do not try the fixes in the simulator")
 	f.Uint64Var(&o.seed, "seed", 0, "scenarios: the seed, instead of the file's")
 	c.MarkFlagsMutuallyExclusive("quiet", "verbose")
-	for _, name := range []string{"quiet", "verbose", "width", "no-color"} {
+	for _, name := range []string{"quiet", "verbose", "width", "no-color"} { // -o json leaves them to other outputs
 		c.MarkFlagsMutuallyExclusive("json", name)
 	}
 	if err := c.RegisterFlagCompletionFunc("fail-on", cobra.FixedCompletions([]string{"critical", "warning", "note", "none"}, cobra.ShellCompDirectiveNoFileComp)); err != nil {
 		panic(err) // the flag is defined a few lines up
+	}
+	if err := c.RegisterFlagCompletionFunc("output", cobra.FixedCompletions(formatNames(), cobra.ShellCompDirectiveNoSpace)); err != nil {
+		panic(err)
 	}
 	return c
 }
@@ -110,6 +119,11 @@ func (a *app) explain(ctx context.Context, paths []string, o explainOptions) err
 	if o.seeds < 1 || o.seeds > maxSeeds {
 		return fail(exitUsage, "--seeds %d is not between 1 and %d; --no-trial tries nothing", o.seeds, maxSeeds)
 	}
+	if o.json {
+		if err := o.outputs.Set("json"); err != nil {
+			return fail(exitUsage, "--json: %w", err)
+		}
+	}
 	if err := reachable(paths); err != nil {
 		return err
 	}
@@ -117,15 +131,8 @@ func (a *app) explain(ctx context.Context, paths []string, o explainOptions) err
 	if err != nil {
 		return err
 	}
-	if o.json {
-		err = report.JSON(a.stdout, r)
-	} else {
-		layout := a.layout(o.noColor, o.width)
-		layout.Quiet, layout.Verbose = o.quiet, o.verbose
-		err = report.Text(a.stdout, r, layout)
-	}
-	if err != nil {
-		return written(err)
+	if err := a.print(r, o); err != nil {
+		return err
 	}
 	return verdict(r, o.failOn)
 }
@@ -148,7 +155,7 @@ func verdict(r *report.Report, f failOn) error {
 	switch {
 	case r.Interrupted:
 		return outcome(exitInterrupted)
-	case found && !f.never && worst >= f.least:
+	case found && f.fails(worst):
 		return outcome(exitFindings)
 	case !r.Decided():
 		return outcome(exitUndecided)

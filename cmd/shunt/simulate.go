@@ -46,7 +46,9 @@ func (a *app) simulate(ctx context.Context, file string, o explainOptions) (*rep
 		r.Interrupted = true
 		return r, nil
 	}
-	r := report.New(out.Result, out.Inventory, runOf(s.Title, out.Run))
+	run := runOf(s.Title, out.Run)
+	run.File = file
+	r := report.New(out.Result, out.Inventory, run)
 	r.Interrupted = interrupted
 	return r, nil
 }

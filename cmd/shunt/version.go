@@ -42,6 +42,14 @@ func version() string {
 	return strings.Join(append(text, runtime.Version(), runtime.GOOS+"/"+runtime.GOARCH), " ")
 }
 
+// moduleVersion is the version of the module alone, "" where the build does not tell.
+func moduleVersion() string {
+	if info, ok := debug.ReadBuildInfo(); ok && info.Main.Version != "(devel)" {
+		return info.Main.Version
+	}
+	return ""
+}
+
 // written turns an error of writing the result into the program's failure. A reader that went away (`| head`)
 // ends the process by SIGPIPE before this.
 func written(err error) error {
