@@ -31,6 +31,7 @@ var layers = map[string]int{
 var within = map[string][]string{
 	"internal/spec": {"units"}, // its schema knows the text forms of quantities
 	"netsim":        {"netsim/cc", "netsim/route"},
+	"flowsim":       {"netsim/route"}, // the same hash, so that flows take the paths of packets
 	"collect":       {"collect/..."},
 	"collect/...":   {"collect/fragment", "collect/lines"},
 	"interop":       {"interop/..."},
