@@ -76,8 +76,14 @@ func (t *Table) intern(set []fabric.PortID) hop {
 // Ports lists the ports through which switch sw sends to endpoint ep; empty when it knows no way. The slice is
 // shared: do not change it.
 func (t *Table) Ports(sw fabric.NodeID, ep uint32) []fabric.PortID {
+	_, ports := t.Set(sw, ep)
+	return ports
+}
+
+// Set is Ports with the number of the first member, by which state of the set can be kept: no two sets share members.
+func (t *Table) Set(sw fabric.NodeID, ep uint32) (first uint32, ports []fabric.PortID) {
 	h := t.hops[int(t.rows[sw])*t.width+int(ep)]
-	return t.members[h>>countBits:][:h&(1<<countBits-1)]
+	return uint32(h >> countBits), t.members[h>>countBits:][:h&(1<<countBits-1)]
 }
 
 // Exclude recomputes the table for the links that are down (by port, both ends): a switch stops using a port whose
