@@ -23,7 +23,7 @@ func (p *pile) prompt(line []byte, n int) bool {
 			return true
 		}
 	}
-	if bytes.IndexByte(line, ' ') < 0 && deviceLike(string(line)) {
+	if !bytes.ContainsAny(line, " \t") && deviceLike(string(line)) {
 		p.section("").end()
 		p.f.Device = string(line)
 		return true
