@@ -25,6 +25,12 @@ type Inventory struct {
 	Perftests  []Perftest  // runs of perftest
 	Topology   []TopoNIC   // NICs of an NCCL topology file
 	Security   []CloudRule // rules of a cloud's security groups
+
+	Containers []Container    // pods and containers as they were specified
+	MTUProbes  []MTUProbe     // ping with a size
+	NetTests   []NetTest      // iperf3, qperf
+	Flights    []FlightDump   // PyTorch's flight recorder, a dump a rank
+	Health     []HealthReport // findings of dcgmi
 }
 
 // TopoNIC is a <net> of an NCCL topology file (NCCL_TOPO_DUMP_FILE).
@@ -56,6 +62,15 @@ type PCIDevice struct {
 	MaxPayload Value[int] // bytes
 	MaxRead    Value[int] // bytes
 	From       Source
+
+	Class      string        // "Ethernet controller"
+	MayPayload Value[int]    // bytes the device is capable of
+	Relaxed    Value[bool]   // relaxed ordering is enabled (DevCtl RlxdOrd)
+	Slot       Value[string] // physical slot
+	NUMANode   Value[int]
+	Driver     Value[string] // "mlx5_core"
+	Part       Value[string] // product name of the vital product data
+	Serial     Value[string]
 }
 
 // CloudRule is one rule of a security group.
@@ -75,6 +90,26 @@ type Route struct {
 	Source netip.Addr
 	Table  string // "" for main
 	From   Source
+
+	Priority int
+}
+
+// Rule is a rule of policy routing.
+type Rule struct {
+	Priority int
+	Selector string // "from 192.0.2.72"
+	Action   string // "lookup 100"
+	Table    string // of a lookup
+	From     Source
+}
+
+// Neighbor is an entry of the neighbour table (ARP, NDP).
+type Neighbor struct {
+	Address netip.Addr
+	Dev     string
+	MAC     string // "" where it is not resolved
+	State   string // "REACHABLE", "STALE", "FAILED", "INCOMPLETE", ...
+	From    Source
 }
 
 // File is an input and the format it was recognised as.
@@ -105,6 +140,19 @@ type Host struct {
 	Filters []Source      // packet-filter rules that reject or drop
 	Routes  []Route
 	PCI     []PCIDevice // network devices, from lspci -vvv
+
+	Policy    []Rule // policy routing other than the three default rules, as Rules
+	Neighbors []Neighbor
+	Tree      []PCINode // the PCIe tree, from lspci
+	GPUs      []*GPU
+	Matrix    Value[DeviceMatrix] // nvidia-smi topo -m
+	Processor Processor
+	NUMA      []NUMANode
+	IRQs      []IRQ
+	Balancer  Value[string]            // irqbalance: "running", "stopped"
+	Limits    map[string]Value[string] // ulimit -a, by description: "open files"
+	Versions  map[string]Value[string] // "kernel", "nvidia driver", "cuda", "MLNX_OFED", ...
+	Boot      Value[units.Duration]    // uptime
 }
 
 // NIC is one port of an RDMA device.
@@ -127,6 +175,33 @@ type NIC struct {
 	Switch    string        // "leaf1/Ethernet8" where the cable is known
 	Counters  Value[string] // missing with its reason where the counters cannot be read
 	Lanes     Value[int]    // width of the link
+
+	PCI          Value[string] // address of the function
+	Model        Value[string] // "MT4129"
+	NodeGUID     Value[string]
+	SystemGUID   Value[string]
+	PortGUID     Value[string]
+	LID          Value[int]
+	SMLID        Value[int]
+	NUMANode     Value[int]
+	RoCETOS      Value[int]   // default type of service of rdma_cm, from cma_roce_tos
+	TrafficClass Value[int]   // default of the device, from sysfs tc/1/traffic_class
+	FEC          FEC          // from mlxlink
+	Module       *Module      // from mlxlink -m
+	Signal       *Signal      // from mlxlink -c
+	GIDLimit     Value[int]   // length of the GID table
+	MaxReads     Value[int]   // max_qp_rd_atom: RDMA reads a queue pair may have outstanding
+	Links        Value[int64] // link-down events mlxlink counted
+}
+
+// Signal is the quality of a link's signal as mlxlink -c shows it.
+type Signal struct {
+	RawBER       Value[float64] // before FEC
+	EffectiveBER Value[float64] // after it
+	SymbolBER    Value[float64]
+	Errors       Value[int64] // effective physical errors
+	Recommend    Value[string]
+	From         Source
 }
 
 // GID is one entry of a port's GID table.
@@ -154,6 +229,27 @@ type Netdev struct {
 	Device    string              // RDMA device above it, where known
 	State     Value[string]       // "UP", "DOWN"
 	Speed     Value[units.Rate]
+
+	MAC        Value[string]
+	Master     string // bond, bridge or VRF it belongs to
+	Driver     Value[string]
+	DriverAt   Value[string] // version of the driver
+	Firmware   Value[string]
+	PCI        Value[string] // address of the function
+	NUMANode   Value[int]
+	Link       Value[bool] // link detected
+	Autoneg    Value[bool]
+	Duplex     Value[string]
+	Lanes      Value[int]
+	Medium     Value[string] // "FIBRE", "Direct Attach Copper"
+	FEC        FEC
+	Module     *Module
+	QoS        *QoS
+	Coalescing Coalescing
+	Channels   Channels
+	Ring       Ring
+	Features   map[string]Value[bool] // ethtool -k
+	Neighbor   Value[string]          // LLDP: "leaf1/Ethernet8"
 }
 
 // PauseSetting is what ethtool -a tells.

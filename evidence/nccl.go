@@ -26,6 +26,11 @@ type NCCL struct {
 	GIN            []NetworkChoice // "Assigned GIN plugin ...": device-initiated networking
 	More           []MoreEvents    // events beyond the limit, counted
 	Repeated       int             // set-up lines beyond the limit, not kept
+
+	Tuning     []TuningChoice // algorithm and protocol by size (NCCL_DEBUG_SUBSYS=TUNING)
+	CallsSeen  []CallSeen     // calls by size (NCCL_DEBUG_SUBSYS=COLL)
+	RASComms   []RASComm      // communicators of RAS reports
+	RASReports []RASSummary   // a report each
 }
 
 // MoreEvents counts the events of one kind and host that were not kept one by one.
