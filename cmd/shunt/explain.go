@@ -6,12 +6,15 @@ import (
 	"fmt"
 	"io/fs"
 	"os"
+	"slices"
 	"strings"
 
 	"github.com/spf13/cobra"
 
 	"github.com/shunt-network/shunt/diagnose"
+	"github.com/shunt-network/shunt/evidence"
 	"github.com/shunt-network/shunt/report"
+	"github.com/shunt-network/shunt/telemetry"
 )
 
 // explainOptions are the flags of explain.
@@ -23,6 +26,7 @@ type explainOptions struct {
 	seed                          uint64
 	seedSet                       bool
 	noTrial                       bool
+	redact                        bool
 	outputs                       outputs
 }
 
@@ -86,6 +90,7 @@ as they are, wrapped, mixed or half missing. - reads standard input.`,
 	}
 	f := c.Flags()
 	f.VarP(&o.outputs, "output", "o", "form of the report and, after =, the file it goes to (else stdout): "+strings.Join(formatNames(), ", ")+"; repeatable")
+	f.BoolVar(&o.redact, "redact", false, "replace names of hosts, addresses, GIDs, serial numbers and paths, the same by the same, in every output")
 	f.BoolVar(&o.json, "json", false, "print JSON ("+report.Schema+"), as -o json")
 	f.Var(&o.failOn, "fail-on", "exit with 1 on findings of this severity or worse: critical, warning, note or none")
 	f.BoolVar(&o.noColor, "no-color", false, "no colour (as does NO_COLOR)")
@@ -127,9 +132,13 @@ func (a *app) explain(ctx context.Context, paths []string, o explainOptions) err
 	if err := reachable(paths); err != nil {
 		return err
 	}
-	r, err := a.answer(ctx, paths, o)
+	d, err := a.answer(ctx, paths, o)
 	if err != nil {
 		return err
+	}
+	r := d.report
+	if o.redact {
+		r = d.redactor(paths).Redact(r)
 	}
 	if err := a.print(r, o); err != nil {
 		return err
@@ -137,8 +146,30 @@ func (a *app) explain(ctx context.Context, paths []string, o explainOptions) err
 	return verdict(r, o.failOn)
 }
 
+// answer is what was found, and what it was found in.
+type answer struct {
+	report *report.Report
+	inv    *evidence.Inventory // nil where nothing came of the search
+	win    *telemetry.Window
+}
+
+// unfinished is the answer of a search that was interrupted before it found anything.
+func unfinished() *answer {
+	r := report.New(diagnose.Result{}, nil, nil)
+	r.Interrupted = true
+	return &answer{report: r}
+}
+
+// redactor knows the names in the answer and the paths it was asked with.
+func (d *answer) redactor(paths []string) *report.Redactor {
+	if d.report.Run != nil {
+		paths = append(slices.Clone(paths), d.report.Run.File)
+	}
+	return report.NewRedactor(d.inv, d.win, paths...)
+}
+
 // answer picks the plane: a scenario is simulated, everything else is read.
-func (a *app) answer(ctx context.Context, paths []string, o explainOptions) (*report.Report, error) {
+func (a *app) answer(ctx context.Context, paths []string, o explainOptions) (*answer, error) {
 	file, ok, err := scenarioAmong(paths)
 	switch {
 	case err != nil:

@@ -11,29 +11,27 @@ import (
 )
 
 // read explains files and folders of a cluster.
-func (a *app) read(ctx context.Context, paths []string, _ explainOptions) (*report.Report, error) {
-	type answer struct {
-		r   *report.Report
+func (a *app) read(ctx context.Context, paths []string, _ explainOptions) (*answer, error) {
+	type outcome struct {
+		d   *answer
 		err error
 	}
 	line := a.progress("reading")
-	done := aside(func() answer {
+	done := aside(func() outcome {
 		inv, win, err := collect.Load(paths, collect.Options{})
 		if err != nil {
-			return answer{nil, unread(paths, err)}
+			return outcome{nil, unread(paths, err)}
 		}
-		return answer{report.New(diagnose.Run(&diagnose.View{Inv: inv, Win: win}), inv, nil), nil}
+		return outcome{&answer{report.New(diagnose.Run(&diagnose.View{Inv: inv, Win: win}), inv, nil), inv, win}, nil}
 	})
 	defer line.clear()
 	select {
 	case result := <-done:
 		got := result()
-		return got.r, got.err
+		return got.d, got.err
 	case <-ctx.Done():
 		// A read that hangs (a dead network mount, a terminal as standard input) cannot be stopped, only left.
-		r := report.New(diagnose.Result{}, nil, nil)
-		r.Interrupted = true
-		return r, nil
+		return unfinished(), nil
 	}
 }
 

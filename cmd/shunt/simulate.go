@@ -8,7 +8,6 @@ import (
 	"math"
 	"slices"
 
-	"github.com/shunt-network/shunt/diagnose"
 	"github.com/shunt-network/shunt/evidence"
 	"github.com/shunt-network/shunt/internal/spec"
 	"github.com/shunt-network/shunt/netsim"
@@ -19,7 +18,7 @@ import (
 )
 
 // simulate runs a scenario and explains it.
-func (a *app) simulate(ctx context.Context, file string, o explainOptions) (*report.Report, error) {
+func (a *app) simulate(ctx context.Context, file string, o explainOptions) (*answer, error) {
 	s, err := scenario.Load(file)
 	if err != nil {
 		var problems spec.Problems
@@ -42,15 +41,13 @@ func (a *app) simulate(ctx context.Context, file string, o explainOptions) (*rep
 		return nil, &failure{exitInternal, err}
 	}
 	if out == nil {
-		r := report.New(diagnose.Result{}, nil, nil)
-		r.Interrupted = true
-		return r, nil
+		return unfinished(), nil
 	}
 	run := runOf(s.Title, out.Run)
 	run.File = file
 	r := report.New(out.Result, out.Inventory, run)
 	r.Interrupted = interrupted
-	return r, nil
+	return &answer{r, out.Inventory, out.Run.Window}, nil
 }
 
 // runOf sums up a run for the report: what the job felt, and what the network counted.
