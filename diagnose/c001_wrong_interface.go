@@ -2,7 +2,7 @@ package diagnose
 
 import (
 	"fmt"
-	"slices"
+	"net/netip"
 	"strings"
 
 	"github.com/shunt-network/shunt/evidence"
@@ -76,19 +76,23 @@ func checkWrongInterface(v *View) Verdict {
 	}
 	sockets := v.Inv.NCCL.Sockets
 	// One address in use on several hosts.
-	for i, s := range sockets {
-		if !s.Address.IsValid() || s.Address.IsLinkLocalUnicast() || s.Host == "" {
+	byAddress := map[netip.Addr]evidence.SocketChoice{}
+	for _, s := range sockets {
+		if !s.Address.IsValid() || s.Address.IsLinkLocalUnicast() || s.Host == "" || s.Use == "" {
 			continue
 		}
-		j := slices.IndexFunc(sockets, func(o evidence.SocketChoice) bool { return o.Address == s.Address && o.Host != s.Host && o.Host != "" })
-		if j < i || s.Use == "" {
+		o, taken := byAddress[s.Address]
+		if !taken {
+			byAddress[s.Address] = s
 			continue
 		}
-		o := sockets[j]
-		f.Title = fmt.Sprintf("%s and %s both use %s on %s as their own address", s.Host, o.Host, s.Address.Unmap(), s.Interface)
-		f.Where = []string{object(s.Host, s.Interface), object(o.Host, o.Interface)}
+		if o.Host == s.Host {
+			continue
+		}
+		f.Title = fmt.Sprintf("%s and %s both use %s on %s as their own address", o.Host, s.Host, s.Address.Unmap(), s.Interface)
+		f.Where = []string{object(o.Host, o.Interface), object(s.Host, s.Interface)}
 		f.Confidence = named
-		f.Evidence = []Evidence{socketRow(s), socketRow(o)}
+		f.Evidence = []Evidence{socketRow(o), socketRow(s)}
 		f.Evidence = append(f.Evidence, tell(v.said(evidence.ConnectFailed), "effect")...)
 		return found(f)
 	}

@@ -72,39 +72,54 @@ func checkDifferentNICs(v *View) Verdict {
 			f.Evidence = append(f.Evidence, tell(symptoms, "effect")...)
 		}
 	}
-	for i, a := range lists {
-		for _, b := range lists[i+1:] {
-			if slices.Equal(a.devices, b.devices) {
-				continue
-			}
-			f.Title = fmt.Sprintf("%s and %s use different RDMA devices: %s against %s", a.host, b.host, listed(a.devices), listed(b.devices))
-			f.Where = []string{a.host, b.host}
-			if len(b.devices) > len(a.devices) {
-				f.Where = []string{b.host, a.host}
-			}
-			f.Evidence = []Evidence{
-				{Layer: "collective", What: "RDMA devices of " + a.host, Seen: listed(a.devices), Expected: "the same list on every host", Role: "cause", From: a.from.String()},
-				{Layer: "collective", What: "RDMA devices of " + b.host, Seen: listed(b.devices), Expected: "the same list on every host", Role: "cause", From: b.from.String()},
-			}
-			f.Confidence = named
-			raise()
-			return found(f)
+	if usual, odd, alike := oddList(lists); odd.host != "" {
+		f.Title = fmt.Sprintf("%s and %s use different RDMA devices: %s against %s", odd.host, usual.host, listed(odd.devices), listed(usual.devices))
+		if alike > 1 {
+			f.Title = fmt.Sprintf("%s uses other RDMA devices (%s) than %d other hosts (%s)", odd.host, listed(odd.devices), alike, listed(usual.devices))
 		}
+		f.Where = []string{odd.host, usual.host}
+		for _, l := range []hostDevices{odd, usual} {
+			f.Evidence = append(f.Evidence, Evidence{Layer: "collective", What: "RDMA devices of " + l.host, Seen: listed(l.devices), Expected: "the same list on every host", Role: "cause", From: l.from.String()})
+		}
+		f.Confidence = named
+		raise()
+		return found(f)
 	}
 	if len(lists) >= 2 {
 		return ruledOut("the hosts use the same list of devices")
 	}
-	for i, a := range hosts {
-		for _, b := range hosts[i+1:] {
-			if title, rows, ok := compareFaces(a, b, faces[a], faces[b]); ok {
-				f.Title, f.Evidence = title, rows
-				f.Where = []string{called(a), called(b)}
-				raise()
-				return found(f)
-			}
+	for _, other := range hosts[1:] {
+		a := hosts[0]
+		if title, rows, ok := compareFaces(a, other, faces[a], faces[other]); ok {
+			f.Title, f.Evidence = title, rows
+			f.Where = []string{called(a), called(other)}
+			raise()
+			return found(f)
 		}
 	}
 	return ruledOut("the hosts that were read have the same NICs")
+}
+
+// oddList finds the list that most hosts use, and a host that uses another one. Of two lists that are as common the longer
+// one is the odd one: an extra NIC is what goes wrong most often.
+func oddList(lists []hostDevices) (usual, odd hostDevices, alike int) {
+	count := map[string]int{}
+	key := func(l hostDevices) string { return strings.Join(l.devices, ",") }
+	for _, l := range lists {
+		count[key(l)]++
+	}
+	for _, l := range lists {
+		n := count[key(l)]
+		if n > alike || n == alike && len(l.devices) < len(usual.devices) {
+			usual, alike = l, n
+		}
+	}
+	for _, l := range lists {
+		if key(l) != key(usual) {
+			return usual, l, alike
+		}
+	}
+	return usual, hostDevices{}, alike
 }
 
 // compareFaces compares the NICs of two hosts by name.

@@ -106,8 +106,10 @@ func (v *View) chooses() bool {
 // that it is not known which are used; an automatic choice of NCCL 2.21 or later is one such reason.
 func (v *View) gidIndexes() (used []gidIndex, why string) {
 	n := &v.Inv.NCCL
+	seen := map[string]bool{}
 	add := func(g gidIndex) {
-		if !slices.ContainsFunc(used, func(u gidIndex) bool { return u.host == g.host && u.index == g.index }) {
+		if k := fmt.Sprint(g.index, g.host); !seen[k] {
+			seen[k] = true
 			used = append(used, g)
 		}
 	}
@@ -169,25 +171,37 @@ func (v *View) gidIndexes() (used []gidIndex, why string) {
 	return used, ""
 }
 
-// ofJob tells whether a device takes part in the job: it does where the library lists it, or matches
-// NCCL_IB_HCA, or nothing tells.
-func (v *View) ofJob(host string, n *evidence.NIC) bool {
-	listed := false
-	for _, l := range v.Inv.NCCL.Devices {
-		if l.Host != host && host != "" && l.Host != "" {
-			continue
+// jobDevices tells which RDMA devices take part in the job: those the library lists, else those that NCCL_IB_HCA lets
+// through, else all.
+type jobDevices struct {
+	v      *View
+	listed map[string]map[string]bool // by host; "" for what lists without a host and all lists together name
+}
+
+func (v *View) jobDevices() jobDevices {
+	j := jobDevices{v, map[string]map[string]bool{}}
+	put := func(host, device string) {
+		if j.listed[host] == nil {
+			j.listed[host] = map[string]bool{}
 		}
+		j.listed[host][device] = true
+	}
+	for _, l := range v.Inv.NCCL.Devices {
 		for _, d := range l.Devices {
-			listed = true
-			if slices.Contains(strings.Split(d.Device, "+"), n.Device) {
-				return true
+			for _, name := range strings.Split(d.Device, "+") { // ports that NCCL merged
+				put(l.Host, name)
+				put("", name)
 			}
 		}
 	}
-	if listed {
-		return false
+	return j
+}
+
+func (j jobDevices) has(host string, n *evidence.NIC) bool {
+	if devices := j.listed[host]; devices != nil {
+		return devices[n.Device]
 	}
-	if e, ok := v.variable("NCCL_IB_HCA", host); ok {
+	if e, ok := j.v.variable("NCCL_IB_HCA", host); ok {
 		return matchesHCA(e.Value, n.Device, n.Port)
 	}
 	return true
@@ -211,16 +225,31 @@ func matchesHCA(value, device string, port int) bool {
 	return exclude
 }
 
-// gidTables lists the ports of the job whose GID table is known and speaks RoCE.
-func (v *View) gidTables(host string) []hostPort {
-	var tables []hostPort
+// gidTables are the ports of the job whose GID table is known and speaks RoCE.
+type gidTables []hostPort
+
+func (v *View) gidTables() gidTables {
+	var tables gidTables
 	for _, p := range v.hostPorts() {
-		if (host == "" || p.host.Name == host || p.host.Name == "") && len(p.GIDs) > 0 &&
-			slices.ContainsFunc(p.GIDs, func(g evidence.GID) bool { return g.Version != "" }) {
+		if slices.ContainsFunc(p.GIDs, func(g evidence.GID) bool { return g.Version != "" }) {
 			tables = append(tables, p)
 		}
 	}
 	return tables
+}
+
+// byHost groups tables so that those of one host are found at once. A table of an unnamed host may be any host's.
+func (t gidTables) byHost() func(host string) []hostPort {
+	groups := map[string][]hostPort{}
+	for _, p := range t {
+		groups[p.host.Name] = append(groups[p.host.Name], p)
+	}
+	return func(host string) []hostPort {
+		if host == "" {
+			return t
+		}
+		return slices.Concat(groups[host], groups[""])
+	}
 }
 
 // hostPort is a port of an RDMA device with its host.
@@ -234,9 +263,10 @@ func (p hostPort) object() string { return object(p.host.Name, p.Device) }
 // hostPorts lists the RDMA ports that take part in the job.
 func (v *View) hostPorts() []hostPort {
 	var all []hostPort
+	job := v.jobDevices()
 	for _, h := range v.Inv.Hosts {
 		for _, n := range h.NICs {
-			if v.ofJob(h.Name, n) {
+			if job.has(h.Name, n) {
 				all = append(all, hostPort{n, h})
 			}
 		}

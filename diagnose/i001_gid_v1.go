@@ -31,8 +31,9 @@ func checkGIDv1(v *View) Verdict {
 	broken := v.unreachable()
 	var findings []Finding
 	used, why := v.gidIndexes()
+	tablesOf := v.gidTables().byHost()
 	for _, u := range used {
-		tables := v.gidTables(u.host)
+		tables := tablesOf(u.host)
 		hit := false
 		for _, p := range tables {
 			g, ok := p.gid(u.index)
@@ -56,7 +57,7 @@ func checkGIDv1(v *View) Verdict {
 		return cannotCheck(why)
 	}
 	for _, u := range used {
-		if len(v.gidTables(u.host)) == 0 {
+		if len(tablesOf(u.host)) == 0 {
 			return cannotCheck("the GID table of " + called(u.host) + " (show_gids)")
 		}
 	}

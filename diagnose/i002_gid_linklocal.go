@@ -25,9 +25,9 @@ func checkGIDLinkLocal(v *View) Verdict {
 	}
 	broken := v.unreachable()
 	used, why := v.gidIndexes()
-	tables := 0
+	tablesOf, tables := v.gidTables().byHost(), 0
 	for _, u := range used {
-		for _, p := range v.gidTables(u.host) {
+		for _, p := range tablesOf(u.host) {
 			tables++
 			g, ok := p.gid(u.index)
 			if !ok || g.Version != "v2" || !g.LinkLocal() {
@@ -52,8 +52,9 @@ func checkGIDLinkLocal(v *View) Verdict {
 		}
 	}
 	// A failed connection tells its own source address (NCCL 2.18 and later for completions, 2.24 for modify_qp).
+	v1 := usesV1(used, tablesOf)
 	for _, e := range broken {
-		if e.Local.IsValid() && e.Local.IsLinkLocalUnicast() && v.roce() == yes && !v.usesV1(used) {
+		if e.Local.IsValid() && e.Local.IsLinkLocalUnicast() && v.roce() == yes && !v1 {
 			f := linkLocalFinding(object(e.Host, e.Device), -1, e.Local)
 			f.Severity, f.Confidence = Critical, named
 			f.Evidence = []Evidence{
@@ -64,7 +65,7 @@ func checkGIDLinkLocal(v *View) Verdict {
 		}
 	}
 	for _, q := range v.Inv.NCCL.QPs {
-		if !v.usesV1(used) && q.GIDIndex >= 0 && q.GID.IsValid() && q.GID.IsLinkLocalUnicast() && len(broken) > 0 {
+		if !v1 && q.GIDIndex >= 0 && q.GID.IsValid() && q.GID.IsLinkLocalUnicast() && len(broken) > 0 {
 			f := linkLocalFinding(called(q.Host), q.GIDIndex, q.GID)
 			f.Severity, f.Confidence = Critical, named
 			f.Evidence = append([]Evidence{{Layer: "RDMA", What: fmt.Sprintf("GID %d of the QP", q.GIDIndex), Seen: q.GID.String(), Expected: "a routed address", Role: "cause", From: q.From.String()}}, tell(broken, "effect")...)
@@ -83,9 +84,9 @@ func checkGIDLinkLocal(v *View) Verdict {
 }
 
 // usesV1 tells whether an index in use is a RoCE v1 entry, which is I001's to say; that address is link-local too.
-func (v *View) usesV1(used []gidIndex) bool {
+func usesV1(used []gidIndex, tablesOf func(host string) []hostPort) bool {
 	for _, u := range used {
-		for _, p := range v.gidTables(u.host) {
+		for _, p := range tablesOf(u.host) {
 			if g, ok := p.gid(u.index); ok && g.Version == "v1" {
 				return true
 			}

@@ -53,7 +53,7 @@ func checkGIDSparse(v *View) Verdict {
 		if verdict, stop := v.roceOnly(); stop {
 			return verdict
 		}
-		if len(v.gidTables("")) == 0 {
+		if len(v.gidTables()) == 0 {
 			if v.Inv.NCCL.HasLog {
 				return ruledOut("NCCL read the GID table without an error")
 			}
@@ -88,7 +88,7 @@ func checkGIDSparse(v *View) Verdict {
 
 // sparseTable finds a RoCE port whose table does not begin at index 0.
 func (v *View) sparseTable() (p hostPort, first int, ok bool) {
-	for _, p := range v.gidTables("") {
+	for _, p := range v.gidTables() {
 		lowest := p.GIDs[0].Index
 		for _, g := range p.GIDs {
 			lowest = min(lowest, g.Index)

@@ -26,7 +26,7 @@ func checkGIDDiffers(v *View) Verdict {
 	if verdict, stop := v.roceOnly(); stop {
 		return verdict
 	}
-	tables := v.gidTables("")
+	tables := v.gidTables()
 	usable := map[string]map[int]bool{} // per port, the indexes that RoCE between hosts could use
 	from := map[string]hostPort{}
 	for _, p := range tables {

@@ -110,11 +110,12 @@ func checkSameSubnet(v *View) Verdict {
 // sharedSubnets lists RoCE interfaces in one subnet; addressed tells whether the addresses of any two RoCE
 // interfaces of one host were known at all.
 func (v *View) sharedSubnets() (groups []shared, addressed bool) {
+	printed, job := v.printedGIDs(), v.jobDevices()
 	for _, h := range v.Inv.Hosts {
 		var own []shared
 		interfaces := 0
 		for _, d := range h.Netdevs {
-			if !v.carriesRDMA(h, d) || len(d.Addresses) == 0 {
+			if !carriesRDMA(job, h, d, printed) || len(d.Addresses) == 0 {
 				continue
 			}
 			interfaces++
@@ -143,11 +144,23 @@ func (v *View) sharedSubnets() (groups []shared, addressed bool) {
 	return groups, addressed
 }
 
-// carriesRDMA tells whether an RDMA device of the job sits on the interface: by the device's own word, by the
-// GID table, or because an address of the interface is a GID that the library printed.
-func (v *View) carriesRDMA(h *evidence.Host, d *evidence.Netdev) bool {
+// printedGIDs are the addresses that the library printed as GIDs of its connections.
+func (v *View) printedGIDs() map[netip.Addr]bool {
+	printed := map[netip.Addr]bool{}
+	for _, e := range v.rdmaErrors() {
+		printed[e.Local.Unmap()], printed[e.Remote.Unmap()] = true, true
+	}
+	for _, q := range v.Inv.NCCL.QPs {
+		printed[q.GID.Unmap()] = true
+	}
+	return printed
+}
+
+// carriesRDMA tells whether an RDMA device of the job sits on the interface: by the device's own word, by the GID table,
+// or because an address of the interface is a GID that the library printed.
+func carriesRDMA(job jobDevices, h *evidence.Host, d *evidence.Netdev, printed map[netip.Addr]bool) bool {
 	for _, n := range h.NICs {
-		if !v.ofJob(h.Name, n) {
+		if !job.has(h.Name, n) {
 			continue
 		}
 		if n.Netdev.Or("") == d.Name || n.Device == d.Device && d.Device != "" ||
@@ -155,15 +168,7 @@ func (v *View) carriesRDMA(h *evidence.Host, d *evidence.Netdev) bool {
 			return true
 		}
 	}
-	holds := func(a netip.Addr) bool {
-		return a.IsValid() && slices.ContainsFunc(d.Addresses, func(p netip.Prefix) bool { return p.Addr().Unmap() == a.Unmap() })
-	}
-	for _, e := range v.rdmaErrors() {
-		if holds(e.Local) || holds(e.Remote) {
-			return true
-		}
-	}
-	return slices.ContainsFunc(v.Inv.NCCL.QPs, func(q evidence.QPSetup) bool { return holds(q.GID) })
+	return slices.ContainsFunc(d.Addresses, func(p netip.Prefix) bool { return printed[p.Addr().Unmap()] })
 }
 
 func prefixIn(d *evidence.Netdev, p netip.Prefix) string {

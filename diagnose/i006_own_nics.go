@@ -27,31 +27,32 @@ func checkOwnNICs(v *View) Verdict {
 		return s
 	}
 	broken := v.unreachable()
+	owners := v.owners()
 	unnamed := 0
 	for _, e := range broken {
 		if !e.Local.IsValid() || !e.Remote.IsValid() {
 			unnamed++
 			continue
 		}
-		hostA, devA, okA := v.owner(e.Local)
-		hostB, devB, okB := v.owner(e.Remote)
+		a, okA := owners[e.Local.Unmap()]
+		b, okB := owners[e.Remote.Unmap()]
 		if !okA || !okB {
 			unnamed++
 			continue
 		}
-		if hostA != hostB || devA == devB {
+		if a.host != b.host || a.name == b.name {
 			continue
 		}
-		host := orElse(hostA, e.Host)
+		host := orElse(a.host, e.Host)
 		f := Finding{
-			Title:      fmt.Sprintf("%s and %s of %s cannot reach each other", devA, devB, called(host)),
+			Title:      fmt.Sprintf("%s and %s of %s cannot reach each other", a.name, b.name, called(host)),
 			Severity:   Critical,
 			Confidence: named,
-			Where:      []string{object(host, devA), object(host, devB)},
+			Where:      []string{object(host, a.name), object(host, b.name)},
 			Because:    "both ends of the failed connection are on one host: the kernel resolves the peer's address as its own, or the fabric does not join the two rails, so the packets never come back",
 			Evidence: []Evidence{
-				{Layer: "RDMA", What: "source of the failed connection", Seen: fmt.Sprintf("%s (%s)", e.Local.Unmap(), devA), Role: "cause", From: e.From.String()},
-				{Layer: "RDMA", What: "destination of the failed connection", Seen: fmt.Sprintf("%s (%s, the same host)", e.Remote.Unmap(), devB), Role: "cause", From: e.From.String()},
+				{Layer: "RDMA", What: "source of the failed connection", Seen: fmt.Sprintf("%s (%s)", e.Local.Unmap(), a.name), Role: "cause", From: e.From.String()},
+				{Layer: "RDMA", What: "destination of the failed connection", Seen: fmt.Sprintf("%s (%s, the same host)", e.Remote.Unmap(), b.name), Role: "cause", From: e.From.String()},
 				told(e, "effect"),
 			},
 			Not:     []string{"the path between hosts: neither end of this connection is on another host"},
@@ -61,7 +62,7 @@ func checkOwnNICs(v *View) Verdict {
 				Commands: []string{"export NCCL_NET_DISABLE_INTRA=1", "ib_write_bw -d DEVICE_A -x INDEX & ib_write_bw -d DEVICE_B -x INDEX ADDRESS_A"},
 				Try:      []Change{{Setting: "NCCL_NET_DISABLE_INTRA", Value: "1"}},
 			},
-			Settle: fmt.Sprintf("ib_write_bw from %s to %s on the host itself", devA, devB),
+			Settle: fmt.Sprintf("ib_write_bw from %s to %s on the host itself", a.name, b.name),
 		}
 		if i := slices.IndexFunc(v.Inv.NCCL.Channels, func(c evidence.ChannelCount) bool { return c.Host == e.Host && c.Via == "P2P" }); i >= 0 {
 			c := v.Inv.NCCL.Channels[i]

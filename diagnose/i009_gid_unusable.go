@@ -33,8 +33,10 @@ func checkGIDUnusable(v *View) Verdict {
 	used, why := v.gidIndexes()
 	absent := -1
 	var table hostPort
+	tables := v.gidTables()
+	tablesOf := tables.byHost()
 	for _, u := range used {
-		for _, p := range v.gidTables(u.host) {
+		for _, p := range tablesOf(u.host) {
 			if _, ok := p.gid(u.index); !ok && u.fixed {
 				absent, table = u.index, p
 			}
@@ -82,7 +84,7 @@ func checkGIDUnusable(v *View) Verdict {
 		f.WrongIf += "; or the two ends have different link layers (C003)"
 	case len(used) == 0 && !v.chooses():
 		return cannotCheck(why)
-	case len(v.gidTables("")) == 0:
+	case len(tables) == 0:
 		if v.Inv.NCCL.HasLog {
 			return ruledOut("no QP failed for want of its GID")
 		}

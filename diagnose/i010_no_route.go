@@ -51,14 +51,16 @@ func checkNoRoute(v *View) Verdict {
 		return found(f)
 	}
 	addressed := false
+	owners := v.owners()
 	for _, e := range v.unreachable() {
 		if !e.Local.IsValid() || !e.Remote.IsValid() || e.Local.IsLinkLocalUnicast() || e.Remote.IsLinkLocalUnicast() {
 			continue
 		}
-		host, _, ok := v.owner(e.Local)
+		owner, ok := owners[e.Local.Unmap()]
 		if !ok {
 			continue
 		}
+		host := owner.host
 		i := slices.IndexFunc(v.Inv.Hosts, func(h *evidence.Host) bool { return h.Name == host })
 		h := v.Inv.Hosts[i]
 		if len(h.Routes) == 0 {

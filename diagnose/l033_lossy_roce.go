@@ -25,6 +25,10 @@ var causeLossy = Cause{
 	Check:    checkLossy,
 }
 
+// oneQP is how often a single connection to a peer that was restarted times out: once, and once for each of NCCL's seven
+// retries (NCCL_IB_RETRY_CNT).
+const oneQP = 8
+
 // recovery is what the RDMA counters of a NIC port say of lost packets.
 type recovery struct {
 	object           string
@@ -71,21 +75,20 @@ func checkLossy(v *View) Verdict {
 // recoveries sums up the counters of recovery by NIC port.
 func (v *View) recoveries() []recovery {
 	var all []recovery
-	at := func(object string) *recovery {
-		i := slices.IndexFunc(all, func(r recovery) bool { return r.object == object })
-		if i < 0 {
-			all = append(all, recovery{object: object})
-			i = len(all) - 1
-		}
-		return &all[i]
-	}
+	place := map[string]int{}
 	for _, id := range []telemetry.SeriesID{telemetry.NICLocalAckTimeout, telemetry.NICPacketSeqErr, telemetry.NICRetryExceeded} {
 		for _, k := range v.Win.Keys(id) {
 			n, once, ok := v.grownOrTotal(k)
 			if !ok {
 				continue
 			}
-			r := at(k.Object)
+			i, there := place[k.Object]
+			if !there {
+				i = len(all)
+				place[k.Object] = i
+				all = append(all, recovery{object: k.Object})
+			}
+			r := &all[i]
 			r.once = r.once || once
 			if id == telemetry.NICPacketSeqErr {
 				r.resent += n
@@ -127,13 +130,23 @@ func (v *View) counterRow(k telemetry.Key, n float64, once bool, expected, role 
 	return row
 }
 
+// ofObject lists the streams of a series of one object: that without a priority, and the eight of IEEE 802.1Q.
+func (v *View) ofObject(id telemetry.SeriesID, object string) []telemetry.Key {
+	var keys []telemetry.Key
+	for p := telemetry.AnyPriority; p < 8; p++ {
+		k := telemetry.Key{Series: id, Object: object, Priority: p}
+		if _, ok := v.Win.Points(k); ok {
+			keys = append(keys, k)
+		}
+	}
+	return keys
+}
+
 // sumOf adds up the growth (or the totals) of a series over the priorities of an object.
 func (v *View) sumOf(id telemetry.SeriesID, object string) (sum float64, known bool) {
-	for _, k := range v.Win.Keys(id) {
-		if k.Object == object {
-			if n, _, ok := v.grownOrTotal(k); ok {
-				sum, known = sum+n, true
-			}
+	for _, k := range v.ofObject(id, object) {
+		if n, _, ok := v.grownOrTotal(k); ok {
+			sum, known = sum+n, true
 		}
 	}
 	return sum, known
@@ -179,8 +192,8 @@ func (v *View) lossyFinding(r recovery) (Finding, bool) {
 			clues++
 		}
 		row.From = telemetry.NICECNMarked.String() + " " + r.object
-		for _, k := range v.Win.Keys(telemetry.NICECNMarked) {
-			if p, ok := v.Win.Points(k); ok && k.Object == r.object {
+		for _, k := range v.ofObject(telemetry.NICECNMarked, r.object) {
+			if p, ok := v.Win.Points(k); ok {
 				row.From = orElse(p.Origin, row.From)
 			}
 		}
@@ -209,6 +222,9 @@ func (v *View) lossyFinding(r recovery) (Finding, bool) {
 	case clues < 2:
 		return Finding{}, false // a total since boot and one clue are no finding
 	}
+	if r.timeouts+r.resent <= oneQP {
+		f.Severity, f.Confidence = Note, weak
+	}
 	if r.once {
 		f.Settle = "a second reading of the same counters under load: totals since boot do not tell when it happened"
 	}
@@ -219,8 +235,8 @@ func (v *View) lossyFinding(r recovery) (Finding, bool) {
 // do, or fewer than two were read.
 func (v *View) onlyPriority(object string) (only int8, known bool) {
 	read, busy := 0, []int8{}
-	for _, k := range v.Win.Keys(telemetry.NICRxBytes) {
-		if k.Object != object || k.Priority == telemetry.AnyPriority {
+	for _, k := range v.ofObject(telemetry.NICRxBytes, object) {
+		if k.Priority == telemetry.AnyPriority {
 			continue
 		}
 		n, _, ok := v.grownOrTotal(k)

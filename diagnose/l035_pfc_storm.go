@@ -50,7 +50,6 @@ func checkPFCStorm(v *View) Verdict {
 		where := spoken(k.Object)
 		culprit := v.peerOf(k.Object)
 		f := Finding{
-			Title:    fmt.Sprintf("the PFC watchdog dropped queue %d of %s: a peer keeps it paused", k.Priority, where),
 			Severity: Warning, Confidence: likely, Where: []string{where},
 			Because: "the peer behind the port sends pauses without end; the watchdog gives up on the queue and drops what is in it, so that the pause does not spread through the fabric",
 			Not:     []string{"a fault of the switch: it reacts to pauses it receives", "ordinary congestion: pauses then are short and the watchdog stays quiet"},
@@ -61,9 +60,13 @@ func checkPFCStorm(v *View) Verdict {
 			},
 			Settle: "tx_prioN_pause_duration of the host behind the port, read twice",
 		}
+		keeps := "kept"
+		if now {
+			keeps = "keeps"
+		}
+		f.Title = fmt.Sprintf("the PFC watchdog dropped queue %d of %s: %s %s it paused", k.Priority, where, orElse(culprit, "a peer"), keeps)
 		if culprit != "" {
 			f.Where = []string{culprit, where}
-			f.Title = fmt.Sprintf("the PFC watchdog dropped queue %d of %s: %s keeps it paused", k.Priority, where, culprit)
 		}
 		n, once := grown, !twice
 		if once {

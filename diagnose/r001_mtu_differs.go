@@ -139,11 +139,22 @@ func (v *View) mtus(qps bool) []mtuSeen {
 // differing finds the same device on two hosts with different MTUs. Devices of one host may differ by purpose
 // (storage, management), so they are not compared.
 func differing(all []mtuSeen) (pair [2]mtuSeen, ok bool) {
-	for i, a := range all {
-		for _, b := range all[i+1:] {
-			if a.device == b.device && a.host != b.host && a.mtu != b.mtu {
-				return [2]mtuSeen{a, b}, true
+	first := map[string][]mtuSeen{} // by device, the first sighting of each MTU on up to two hosts
+	for _, m := range all {
+		alike := 0
+		for _, o := range first[m.device] {
+			if o.mtu != m.mtu && o.host != m.host {
+				return [2]mtuSeen{o, m}, true
 			}
+			if o.mtu == m.mtu {
+				alike++
+				if o.host == m.host {
+					alike = 2
+				}
+			}
+		}
+		if alike < 2 {
+			first[m.device] = append(first[m.device], m)
 		}
 	}
 	return pair, false

@@ -243,8 +243,10 @@ func (v *View) silent() (Verdict, bool) {
 func (v *View) jobHosts() []string {
 	n := &v.Inv.NCCL
 	var hosts []string
+	seen := map[string]bool{"": true}
 	add := func(h string) {
-		if h != "" && !slices.Contains(hosts, h) {
+		if !seen[h] {
+			seen[h] = true
 			hosts = append(hosts, h)
 		}
 	}
@@ -284,23 +286,30 @@ func (v *View) spans() answer {
 	return unknown
 }
 
-// owner finds the host and device or interface an address belongs to.
-func (v *View) owner(a netip.Addr) (host, name string, ok bool) {
-	if !a.IsValid() {
-		return "", "", false
+// place is a host and a device or interface of it.
+type place struct{ host, name string }
+
+// owners tells whose each known address is: an interface's, else an RDMA device's.
+func (v *View) owners() map[netip.Addr]place {
+	owned := map[netip.Addr]place{}
+	put := func(a netip.Addr, p place) {
+		if _, taken := owned[a.Unmap()]; !taken && a.IsValid() {
+			owned[a.Unmap()] = p
+		}
 	}
-	a = a.Unmap()
 	for _, h := range v.Inv.Hosts {
 		for _, d := range h.Netdevs {
-			if slices.ContainsFunc(d.Addresses, func(p netip.Prefix) bool { return p.Addr().Unmap() == a }) {
-				return h.Name, d.Name, true
-			}
-		}
-		for _, n := range h.NICs {
-			if slices.ContainsFunc(n.GIDs, func(g evidence.GID) bool { return g.Address.Unmap() == a }) {
-				return h.Name, n.Device, true
+			for _, p := range d.Addresses {
+				put(p.Addr(), place{h.Name, d.Name})
 			}
 		}
 	}
-	return "", "", false
+	for _, h := range v.Inv.Hosts {
+		for _, n := range h.NICs {
+			for _, g := range n.GIDs {
+				put(g.Address, place{h.Name, n.Device})
+			}
+		}
+	}
+	return owned
 }
