@@ -18,7 +18,11 @@ func (n *Network) admit(q uint32, sw *swtch, out uint32, k uint32) bool {
 	pk := &n.pool.packets[k]
 	size := int64(pk.size)
 	if n.lossless>>pk.prio&1 == 0 {
-		if n.egress[class(out, pk.prio)].bytes+size > n.threshold(sw) {
+		if n.egress[class(out, pk.prio)].bytes+size > min(n.threshold(sw), n.queueCap) {
+			if n.trim && pk.kind() == data && size > n.trimSize && pk.prio != n.trimPriority {
+				n.trimOne(sw, out, k)
+				return n.admit(q, sw, out, k)
+			}
 			n.drop(out, k, DropBufferFull)
 			return false
 		}

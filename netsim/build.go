@@ -27,17 +27,20 @@ func (n *Network) configure(c Config) {
 	}
 	n.retryCount = uint8(c.NIC.RetryCount)
 	n.nicLatency, n.cnpPeriod = int64(c.NIC.Latency), int64(c.NIC.DCQCN.CNPPeriod)
-	n.path, n.split, n.qps = c.Path, c.NIC.Split, c.NIC.QPs
+	n.split, n.qps = c.NIC.Split, c.NIC.QPs
 	n.maxEvents = c.MaxEvents
 	n.faults = c.Faults
 	if c.Probe != nil {
 		n.probe = *c.Probe
 	}
-	if c.NIC.Transport == Place {
-		n.missing, n.arrived = []missing{}, []arrivals{}
-		n.lossDistance = uint64(c.NIC.LossDistance)
-		n.reach = int64(n.lossDistance*4+63) / 64 * 64 // room for what arrives while the lost packet is sent again
+	n.configureTransport(c.NIC)
+	for _, p := range c.Switch.ECN.Priorities {
+		n.ecnPriorities |= 1 << p
 	}
+	n.markEnqueue = c.Switch.ECN.At == AtEnqueue
+	n.queueCap = or(int64(c.Switch.Queue), 1<<62)
+	n.trim, n.trimCoin = c.Switch.Trim.On, c.Switch.Trim.Coin
+	n.trimSize, n.trimPriority = int64(c.Switch.Trim.Size), uint8(c.Switch.Trim.Priority)
 }
 
 // build makes the state of ports, switches and NICs.
@@ -50,6 +53,7 @@ func (n *Network) build(c Config) {
 	n.ecn, n.rngs, n.cold = make([]ecnCurve, len(f.Ports)), make([]stream, len(f.Ports)), make([]coldPort, len(f.Ports))
 	n.downs, n.ber = make([]uint8, len(f.Ports)), make([]bitErrors, len(f.Ports))
 	n.nics, n.nicCounters = make([]nic, len(f.Endpoints)), make([]NICCounters, len(f.Endpoints))
+	n.reordering = make([]reordering, len(f.Endpoints))
 	n.addr, n.qpn = make([]uint32, len(f.Endpoints)), make([]uint32, len(f.Endpoints))
 	for i := range n.egress {
 		n.egress[i].head, n.egress[i].ring = none, none

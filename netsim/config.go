@@ -14,18 +14,10 @@ type Config struct {
 	Faults []Fault
 	Probe  *Probe
 
+	PathParams PathConfig
+
 	MaxEvents uint64 // a run that needs more ends with an error; it guards against one that never ends
 }
-
-// PathChoice is how a switch picks one of several equal-cost ports.
-type PathChoice string
-
-// Path choices.
-const (
-	ECMP    PathChoice = "ecmp"     // hash of the 5-tuple: a QP keeps its path
-	ECMPQPN PathChoice = "ecmp-qpn" // the destination QPN as well (E-ECMP): the QPs of one connection spread
-	Random  PathChoice = "random"   // a random port for every packet
-)
 
 // SwitchConfig is the buffer and queue configuration of every switch.
 type SwitchConfig struct {
@@ -36,8 +28,19 @@ type SwitchConfig struct {
 	XOFF     units.Bytes    `yaml:"xoff" doc:"ingress bytes of a port and priority at which pause is sent; unset: the dynamic threshold alone"`
 	XON      units.Bytes    `yaml:"xon" doc:"how far below the XOFF point the pause is lifted"`
 	Headroom units.Bytes    `yaml:"headroom" doc:"buffer reserved per port and lossless priority for what arrives after the pause was sent; unset: computed from rate, delay and MTU"`
-	ECN      ECNConfig      `yaml:"ecn" doc:"marking of the lossless priorities"`
+	ECN      ECNConfig      `yaml:"ecn" doc:"marking of the queues"`
 	Weights  []int          `yaml:"weights" doc:"DWRR weights of the eight priorities; 0 is strict priority"`
+	Queue    units.Bytes    `yaml:"queue" doc:"most that a queue of a lossy priority holds; unset: the dynamic threshold alone"`
+	Trim     TrimConfig     `yaml:"trim" doc:"cutting packets to their headers where a queue of a lossy priority is full"`
+}
+
+// TrimConfig is packet trimming: what does not fit into its queue loses its payload and goes on in a queue of its own, so
+// that its receiver learns at once what is missing (Cut payload, NSDI 2014; SONiC, packet trimming).
+type TrimConfig struct {
+	On       bool        `yaml:"on" doc:"cut packets instead of dropping them; needs a transport that understands it (uec, place)"`
+	Size     units.Bytes `yaml:"size" doc:"bytes that are left of a packet"`
+	Priority int         `yaml:"priority" doc:"priority that what is left travels in; unset: 7, which is strict by default"`
+	Coin     bool        `yaml:"coin" doc:"toss a coin whether the arriving packet or the last one of the queue is cut, so that senders in step suffer alike"`
 }
 
 // ECNConfig is the marking curve of an egress queue: none below KMin, PMax at KMax, all above (DCQCN, CP).
@@ -46,7 +49,22 @@ type ECNConfig struct {
 	KMin units.Bytes    `yaml:"kmin" doc:"queue at which marking begins"`
 	KMax units.Bytes    `yaml:"kmax" doc:"queue from which every packet is marked"`
 	PMax units.Fraction `yaml:"pmax" doc:"share of packets marked at kmax"`
+	// Priorities are those whose queues mark.
+	Priorities []int    `yaml:"priorities" doc:"priorities that are marked; unset: the lossless ones, and 3 where none is lossless"`
+	At         MarkTime `yaml:"at" doc:"whether a packet is marked by the queue it joins or by the queue it leaves"`
 }
+
+// MarkTime is when the length of a queue decides about a packet.
+type MarkTime string
+
+// Times of marking.
+const (
+	AtDequeue MarkTime = "dequeue" // when the packet leaves: the congestion of now
+	AtEnqueue MarkTime = "enqueue" // when it joins: the congestion of a queue ago
+)
+
+// Choices lists the times of marking.
+func (MarkTime) Choices() []string { return []string{string(AtDequeue), string(AtEnqueue)} }
 
 // Transport is how a receiver treats packets out of order and a sender loss.
 type Transport string
@@ -55,22 +73,47 @@ type Transport string
 const (
 	GoBackN Transport = "go-back-n" // anything but the expected PSN is dropped and NAKed once
 	Place   Transport = "place"     // packets are placed where they belong; only loss is retransmitted
+	IRN     Transport = "irn"       // selective repeat: what is overtaken counts as lost (SIGCOMM 2018)
+	UEC     Transport = "uec"       // unordered delivery with selective acknowledgement, as Ultra Ethernet has it
 )
+
+// Choices lists the transports.
+func (Transport) Choices() []string {
+	return []string{string(GoBackN), string(Place), string(IRN), string(UEC)}
+}
 
 // NICConfig is the configuration of every NIC.
 type NICConfig struct {
 	MTU          units.Bytes    `yaml:"mtu" doc:"RoCE path MTU: payload bytes of a full packet"`
 	QPs          int            `yaml:"qps" doc:"QPs per connection (NCCL_IB_QPS_PER_CONNECTION)"`
 	Split        bool           `yaml:"split" doc:"cut every message over the QPs of its connection instead of dealing whole messages out (NCCL_IB_SPLIT_DATA_ON_QPS)"`
-	Transport    Transport      `yaml:"transport" doc:"go-back-n or place"`
+	Transport    Transport      `yaml:"transport" doc:"how loss and packets out of order are dealt with"`
+	NCCL         string         `yaml:"nccl" example:"2.21" doc:"timeout, retry_count, qps and split as this version of NCCL sets them, where they are not given"`
 	AckEvery     int            `yaml:"ack_every" doc:"packets per acknowledgement"`
 	Timeout      int            `yaml:"timeout" doc:"exponent n of the InfiniBand timeout 4.096 us x 2^n (NCCL_IB_TIMEOUT); -1 is never"`
 	RetryCount   int            `yaml:"retry_count" doc:"retries before the QP gives up (NCCL_IB_RETRY_CNT)"`
 	LossDistance int            `yaml:"loss_distance" doc:"place: how many packets behind the newest a missing one counts as lost"`
-	Window       units.Bytes    `yaml:"window" doc:"bytes a QP may have unacknowledged; unset: no limit"`
+	Window       units.Bytes    `yaml:"window" doc:"bytes a QP may have unacknowledged; unset: no limit, with irn one bandwidth-delay product and with uec one and a half"`
+	AckPriority  int            `yaml:"ack_priority" doc:"priority of ACKs and NAKs; unset: that of the data, with uec 7"`
+	IRN          IRNConfig      `yaml:"irn" doc:"parameters of the transport irn"`
+	UEC          UECConfig      `yaml:"uec" doc:"parameters of the transport uec"`
 	Control      string         `yaml:"control" doc:"congestion control: dcqcn or none"`
 	DCQCN        DCQCNConfig    `yaml:"dcqcn" doc:"DCQCN parameters"`
 	Latency      units.Duration `yaml:"latency" doc:"time from posting a message to its first packet"`
+}
+
+// IRNConfig holds the parameters of IRN (Mittal et al., Revisiting Network Support for RDMA, SIGCOMM 2018).
+type IRNConfig struct {
+	RTOLow  units.Duration `yaml:"rto_low" doc:"timeout while few packets are in flight"`
+	RTOHigh units.Duration `yaml:"rto_high" doc:"timeout otherwise"`
+	Few     int            `yaml:"few" doc:"most packets in flight that count as few"`
+}
+
+// UECConfig holds the parameters of the unordered transport.
+type UECConfig struct {
+	RTO        units.Duration `yaml:"rto" doc:"least time without progress before everything unacknowledged is sent again"`
+	LossFactor float64        `yaml:"loss_factor" doc:"without trimming: packets beyond a gap, in windows, from which the gap is a loss"`
+	Reach      int            `yaml:"reach" doc:"most packets between the oldest unacknowledged and the newest sent"`
 }
 
 // DCQCNConfig holds every parameter of DCQCN (Zhu et al., SIGCOMM 2015) under the names of the mlx5 driver.

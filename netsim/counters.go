@@ -17,10 +17,13 @@ const (
 	DropNoRoute                        // no port leads to the destination
 	DropOutOfOrder                     // discarded by a go-back-N receiver
 	DropStale                          // arrived for a QP that had given up or a message that was complete
+	DropTrimmed                        // lost its payload to a full queue and went on without
 	DropReasons
 )
 
-var dropNames = [DropReasons]string{"buffer full", "headroom full", "corrupt", "link down", "no route", "out of order", "stale"}
+var dropNames = [DropReasons]string{
+	"buffer full", "headroom full", "corrupt", "link down", "no route", "out of order", "stale", "trimmed",
+}
 
 func (r DropReason) String() string { return dropNames[r] }
 
@@ -50,5 +53,6 @@ type NICCounters struct {
 	ECNMarkedPackets  uint64 // receiver (np_ecn_marked_roce_packets)
 	RxDataBytes       uint64 // RoCE payload received
 	TxDataBytes       uint64 // RoCE payload sent, retransmissions included
+	TrimmedPackets    uint64 // receiver: packets that came without their payload
 	RetransmitPackets uint64 // sent again: only a simulator (and bnxt_re) tells
 }

@@ -3,6 +3,8 @@ package netsim
 import (
 	"errors"
 	"fmt"
+	"slices"
+	"strings"
 
 	"github.com/shunt-network/shunt/units"
 )
@@ -24,17 +26,38 @@ func Defaults(c Config) Config {
 	if s.Weights == nil {
 		s.Weights = []int{1, 1, 1, 1, 1, 1, 0, 0}
 	}
+	s.ECN.At = or(s.ECN.At, AtDequeue)
+	if s.ECN.Priorities == nil {
+		s.ECN.Priorities = s.Lossless
+		if len(s.Lossless) == 0 {
+			s.ECN.Priorities = []int{3}
+		}
+	}
+	s.Trim.Size = or(s.Trim.Size, headerBytes) // the headers; SONiC's SWITCH_TRIMMING keeps 128 bytes
+	s.Trim.Priority = or(s.Trim.Priority, 7)
 	n := &c.NIC
 	n.MTU = or(n.MTU, 4096)
+	n.nccl()
 	n.QPs = or(n.QPs, 1) // NCCL_IB_QPS_PER_CONNECTION (NCCL src/transport/net_ib)
 	n.Transport = or(n.Transport, GoBackN)
+	if n.Transport == UEC { // an ACK for 16 KB, and its own class for control: htsim, uec.cpp
+		n.AckEvery = or(n.AckEvery, max(1, int(16*units.KiB/max(n.MTU, 1))))
+		n.AckPriority = or(n.AckPriority, 7)
+	}
 	n.AckEvery = or(n.AckEvery, 1)
-	n.Timeout = or(n.Timeout, 20)      // NCCL_IB_TIMEOUT since NCCL 2.23, 18 before
-	n.RetryCount = or(n.RetryCount, 7) // NCCL_IB_RETRY_CNT, the most the verbs allow
+	n.IRN.RTOLow = or(n.IRN.RTOLow, 100*units.Microsecond) // these three: IRN, SIGCOMM 2018, section 4.1
+	n.IRN.RTOHigh = or(n.IRN.RTOHigh, 320*units.Microsecond)
+	n.IRN.Few = or(n.IRN.Few, 3)
+	n.UEC.RTO = or(n.UEC.RTO, 100*units.Microsecond) // these two: htsim, uec.cpp
+	n.UEC.LossFactor = or(n.UEC.LossFactor, 1.5)
+	n.UEC.Reach = or(n.UEC.Reach, 4096) // ours: 16 MiB, beyond any window that makes sense at a few microseconds
+	n.Timeout = or(n.Timeout, 20)       // NCCL_IB_TIMEOUT since NCCL 2.23, 18 before
+	n.RetryCount = or(n.RetryCount, 7)  // NCCL_IB_RETRY_CNT, the most the verbs allow
 	n.LossDistance = or(n.LossDistance, 4096)
 	n.Control = or(n.Control, "dcqcn")
 	n.DCQCN = dcqcnDefaults(n.DCQCN)
 	c.Path = or(c.Path, ECMP)
+	c.PathParams = pathDefaults(c.PathParams)
 	c.MaxEvents = or(c.MaxEvents, 20_000_000_000) // about an hour of computing
 	return c
 }
@@ -101,7 +124,16 @@ func (c Config) Validate() error {
 	wrong(s.ECN.KMin < 0 || s.ECN.KMax < 0 || s.ECN.KMax > 0 && s.ECN.KMax < s.ECN.KMin, "switch ecn: kmax %v must not be below kmin %v", s.ECN.KMax, s.ECN.KMin)
 	wrong(!(s.ECN.PMax >= 0 && s.ECN.PMax <= 1), "switch ecn pmax %v: must be between 0%% and 100%%", s.ECN.PMax)
 	wrong(s.ECN.KMax >= 1<<31, "switch ecn kmax %v: must be below 2 GiB", s.ECN.KMax)
+	wrong(!slices.Contains(s.ECN.At.Choices(), string(s.ECN.At)), "switch ecn at %q: must be %s or %s", s.ECN.At, AtDequeue, AtEnqueue)
+	for _, p := range s.ECN.Priorities {
+		wrong(p < 0 || p >= Priorities, "switch ecn priority %d: must be 0 to %d", p, Priorities-1)
+	}
+	wrong(s.Queue < 0 || s.Queue > 0 && s.Queue < n.MTU+headerBytes, "switch queue %v: must hold at least one packet of %v", s.Queue, n.MTU+headerBytes)
+	wrong(s.Trim.Priority < 0 || s.Trim.Priority >= Priorities, "switch trim priority %d: must be 0 to %d", s.Trim.Priority, Priorities-1)
+	wrong(s.Trim.Size < headerBytes || s.Trim.Size > 16384, "switch trim size %v: must be %d to 16384 bytes", s.Trim.Size, headerBytes)
+	wrong(s.Trim.On && n.Transport != UEC && n.Transport != Place, "switch trim: %s does not understand a packet without payload; set the nic transport to %s or %s", n.Transport, UEC, Place)
 	for _, p := range s.Lossless {
+		wrong(s.Trim.On && p == s.Trim.Priority, "switch trim priority %d: is lossless; trimmed packets need a lossy one", p)
 		wrong(p < 0 || p >= Priorities, "switch lossless priority %d: must be 0 to %d", p, Priorities-1)
 	}
 	wrong(len(s.Weights) != Priorities, "switch weights: %d given, there are %d priorities", len(s.Weights), Priorities)
@@ -110,7 +142,15 @@ func (c Config) Validate() error {
 	}
 	wrong(n.MTU < 1 || n.MTU > 16384, "nic mtu %v: must be 1 to 16384 bytes", n.MTU)
 	wrong(n.QPs < 1 || n.QPs > 1024, "nic qps %d: must be 1 to 1024", n.QPs)
-	wrong(n.Transport != GoBackN && n.Transport != Place, "nic transport %q: must be %s or %s", n.Transport, GoBackN, Place)
+	wrong(!slices.Contains(n.Transport.Choices(), string(n.Transport)), "nic transport %q: must be one of %s", n.Transport, strings.Join(n.Transport.Choices(), ", "))
+	_, err := NCCLDefaults(n.NCCL)
+	wrong(n.NCCL != "" && err != nil, "nic nccl: %v", err)
+	wrong(n.AckPriority < 0 || n.AckPriority >= Priorities, "nic ack_priority %d: must be 0 to %d", n.AckPriority, Priorities-1)
+	wrong(n.IRN.RTOLow < units.Nanosecond || n.IRN.RTOHigh < n.IRN.RTOLow, "nic irn rto_low, rto_high: must be at least 1ns, and rto_high not below rto_low")
+	wrong(n.IRN.Few < 0, "nic irn few %d: must not be negative", n.IRN.Few)
+	wrong(n.UEC.RTO < units.Nanosecond, "nic uec rto: must be at least 1ns")
+	wrong(!(n.UEC.LossFactor > 0 && n.UEC.LossFactor <= 1000), "nic uec loss_factor %v: must be above 0 and at most 1000", n.UEC.LossFactor)
+	wrong(n.UEC.Reach < 64 || n.UEC.Reach > 1<<20, "nic uec reach %d: must be 64 to %d packets", n.UEC.Reach, 1<<20)
 	wrong(n.AckEvery < 1 || n.AckEvery > 1<<20, "nic ack_every %d: must be 1 to %d", n.AckEvery, 1<<20)
 	wrong(n.Timeout > 31, "nic timeout %d: must be at most 31 (5 bits)", n.Timeout)
 	wrong(n.RetryCount < 0 || n.RetryCount > 7, "nic retry_count %d: must be 0 to 7 (3 bits)", n.RetryCount)
@@ -124,7 +164,7 @@ func (c Config) Validate() error {
 	wrong(d.Threshold < 0, "nic dcqcn threshold %d: must not be negative", d.Threshold)
 	wrong(d.AIRate < 0 || d.HAIRate < 0, "nic dcqcn ai_rate, hai_rate: must not be negative")
 	wrong(d.MinRate < units.Kbps, "nic dcqcn min_rate %v: must be at least 1Kbps", d.MinRate)
-	wrong(c.Path != ECMP && c.Path != ECMPQPN && c.Path != Random, "path %q: must be %s, %s or %s", c.Path, ECMP, ECMPQPN, Random)
+	c.validatePath(wrong)
 	for i, f := range c.Faults {
 		wrong(f.At < 0 || f.For < 0 || f.Detect < 0 || f.Every < 0, "fault %d: times must not be negative", i)
 		wrong(f.Every > 0 && (f.For == 0 || f.For >= f.Every), "fault %d: to come back every %v it must last for less than that, and for more than 0", i, f.Every)

@@ -37,7 +37,15 @@ func busy(f *fabric.Fabric, seed uint64) (*workload.Plan, Config) {
 	}
 	c := Config{Seed: seed}
 	c.Path = []PathChoice{ECMP, ECMPQPN, Random}[rng.IntN(3)]
-	c.NIC.Transport = []Transport{GoBackN, Place}[rng.IntN(2)]
+	c.NIC.Transport = []Transport{GoBackN, Place, IRN, UEC}[rng.IntN(4)]
+	if c.NIC.Transport == UEC || c.NIC.Transport == Place {
+		c.Switch.Trim = TrimConfig{On: rng.IntN(2) == 0, Coin: rng.IntN(2) == 0}
+	}
+	if rng.IntN(3) == 0 {
+		c.Switch.Lossless = []int{}
+		c.Switch.Queue = units.Bytes(50_000 + rng.IntN(300_000))
+	}
+	c.Switch.ECN.At = []MarkTime{AtDequeue, AtEnqueue}[rng.IntN(2)]
 	c.NIC.Control = []string{"dcqcn", "none"}[rng.IntN(2)]
 	c.NIC.QPs, c.NIC.Split = 1+rng.IntN(3), rng.IntN(2) == 0
 	c.NIC.AckEvery = 1 + rng.IntN(5)
@@ -47,7 +55,7 @@ func busy(f *fabric.Fabric, seed uint64) (*workload.Plan, Config) {
 	c.NIC.DCQCN.MinRate = units.Gbps // the adapter's 1 Mbit/s makes the tail of a run very long
 	c.Switch.Buffer = 4 * units.MB
 	c.Switch.XOFF = units.Bytes(rng.IntN(2)) * 20 * 4160
-	c.Switch.ECN = ECNConfig{KMin: 50_000, KMax: 200_000, PMax: 0.2}
+	c.Switch.ECN.KMin, c.Switch.ECN.KMax, c.Switch.ECN.PMax = 50_000, 200_000, 0.2
 	c.Switch.Latency = units.Duration(rng.IntN(2)) * 600 * units.Nanosecond
 	ep := func() uint32 { return uint32(f.Endpoints[rng.IntN(hosts)]) }
 	any := func() uint32 { return uint32(rng.IntN(len(f.Ports))) }
@@ -148,11 +156,11 @@ func TestIdleHostChangesNothing(t *testing.T) {
 
 // In the middle of a run no packet costs an allocation: what grows has grown.
 func TestNoAllocationPerPacket(t *testing.T) {
-	for _, tr := range []Transport{GoBackN, Place} {
+	for _, tr := range []Transport{GoBackN, Place, IRN, UEC} {
 		f := leafSpine(4, 4, 4)
 		cfg := Config{Seed: 1}
 		cfg.NIC.Transport = tr
-		if tr == Place {
+		if tr != GoBackN {
 			cfg.Path = Random
 		}
 		n := start(t, f, permutation(16, 200_000_000, 2), cfg)

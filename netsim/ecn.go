@@ -1,8 +1,6 @@
 package netsim
 
-import (
-	"math/rand/v2"
-)
+import "github.com/shunt-network/shunt/netsim/route"
 
 // ecnCurve is the marking curve of a port (the congestion point of DCQCN, SIGCOMM 2015 figure 5), with pmax as 32-bit fixed point.
 type ecnCurve struct {
@@ -31,18 +29,15 @@ func (n *Network) mark(pi uint32, e *egress, pk *packet) {
 }
 
 // stream is the source of chance of one entity.
-type stream struct{ pcg rand.PCG }
+type stream struct{ route.Stream }
 
-func (s *stream) uint32() uint32 { return uint32(s.pcg.Uint64() >> 32) }
-
-// below draws from 0..n-1; the bias of the multiplication is under n/2^32.
-func (s *stream) below(n uint32) uint32 { return uint32(uint64(s.uint32()) * uint64(n) >> 32) }
+func (s *stream) uint32() uint32 { return s.Uint32() }
 
 // newStream seeds the stream of an entity by the seed of the run and its name (FNV-1a), so that adding another entity moves nobody
 // else's dice.
 func newStream(seed uint64, name string) stream {
 	var s stream
-	s.pcg.Seed(seed, fnv(fnvOffset, name))
+	s.Seed(seed, fnv(fnvOffset, name))
 	return s
 }
 

@@ -18,6 +18,7 @@ const (
 	evFault                    // fault arg begins
 	evHeal                     // fault arg ends
 	evDetect                   // the switches learn of the state of the links
+	evSample                   // switch arg takes the quality of its ports
 )
 
 // event is two words without pointers: a struct of small fields would be written in pieces and read as a whole, which the processor

@@ -21,7 +21,7 @@ func (n *Network) spoil(pi uint32, pk *packet) {
 		b.size = pk.size
 		b.p = uint64(-math.Expm1(float64(pk.size)*8*math.Log1p(-b.ber)) * (1 << 53))
 	}
-	if n.rngs[pi].pcg.Uint64()>>11 < b.p {
+	if n.rngs[pi].Uint64()>>11 < b.p {
 		pk.flags |= corrupt
 	}
 }

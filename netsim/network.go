@@ -30,6 +30,7 @@ type Network struct {
 	ecn     []ecnCurve
 	rngs    []stream // by port
 	routes  *route.Table
+	choice  chooser
 
 	switches []swtch
 	nics     []nic // by endpoint
@@ -37,7 +38,9 @@ type Network struct {
 	rcv      []receiver
 	cc       []cc.DCQCN // by QP; nil without congestion control
 	missing  []missing  // by QP; nil unless the transport is place
-	arrived  []arrivals // likewise
+	flights  []flight   // by QP; nil unless it is irn or uec
+	held     []arrivals // by QP; nil with go-back-n
+	sacks    []sack     // by packet; nil unless the transport is irn or uec
 	bitmaps  [][]uint64 // given back
 	msgs     []message
 	freeMsg  uint32
@@ -52,8 +55,20 @@ type Network struct {
 	retryCount              uint8
 	cnpPeriod               int64
 	lossDistance            uint64
-	reach                   int64
-	path                    PathChoice
+	reach                   int64 // a power of two
+	transport               transport
+	pendingSack             sack // of the acknowledgement being made
+	ackPriority             uint8
+	shortRTO, irnHigh       int64 // timeouts; shortRTO is the shortest, 0 for never
+	irnFew                  uint64
+	lossFactor              int64 // of uec, with 16 fractional bits
+	trim, trimCoin          bool
+	trimSize                int64
+	trimPriority            uint8
+	queueCap                int64
+	ecnPriorities           uint8
+	markEnqueue             bool
+	reordering              []reordering // by endpoint
 	split                   bool
 	qps                     int
 	ccParams                []cc.Params // by endpoint
@@ -108,6 +123,9 @@ func New(f *fabric.Fabric, plan *workload.Plan, c Config) (*Network, error) {
 	n := &Network{f: f, plan: plan, pool: pool{free: none}, freeMsg: none, routes: routes}
 	n.configure(c)
 	n.build(c)
+	if err := n.buildChoice(c); err != nil {
+		return nil, err
+	}
 	if err := n.shareBuffers(c); err != nil {
 		return nil, err
 	}
@@ -223,6 +241,8 @@ func (n *Network) handle(e event) {
 		n.heal(e.arg())
 	case evDetect:
 		n.detect()
+	case evSample:
+		n.sampleQualities(e.arg())
 	}
 }
 

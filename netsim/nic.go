@@ -28,9 +28,10 @@ func (n *Network) sendData(pi uint32, p *port, prio uint8) {
 	q := n.snd[last].next
 	k := n.take()
 	s := &n.snd[q]
-	seq, mi, flags := s.nxt, s.cur, uint8(0)
-	if n.missing != nil {
-		seq, mi, flags = n.nextMissing(q, s)
+	seq, flags := n.nextPacket(q, s)
+	mi := s.cur
+	if seq != s.nxt {
+		mi = n.messageOf(s, seq)
 	}
 	m := &n.msgs[mi]
 	payload := int64(n.mtu)
@@ -40,14 +41,18 @@ func (n *Network) sendData(pi uint32, p *port, prio uint8) {
 	}
 	pk := &n.pool.packets[k]
 	pk.qp, pk.psn, pk.hash, pk.dst = q, (s.psn0+uint32(seq))&psnMask, s.hash, s.dst
-	pk.size, pk.prio, pk.flags = uint16(payload+headerBytes), prio, data|flags
 	c := &n.nicCounters[s.src]
 	c.TxDataBytes += uint64(payload)
 	if seq < s.top {
 		c.RetransmitPackets++
+		flags |= resent
 	}
+	pk.size, pk.prio, pk.flags = uint16(payload+headerBytes), prio, data|flags
 	if s.una == s.nxt {
 		s.since = n.now
+		if n.flights != nil {
+			n.flights[q].progress = n.now
+		}
 	}
 	if seq == s.nxt {
 		s.nxt++
@@ -58,9 +63,8 @@ func (n *Network) sendData(pi uint32, p *port, prio uint8) {
 	}
 	rate := m.rate
 	n.transmit(pi, p, k)
-	if s.flags&timing == 0 && n.rto > 0 {
-		s.flags |= timing
-		n.queue.push(newEvent(n.now+n.rto, evTimeout, q))
+	if s.flags&timing == 0 {
+		n.arm(q, s)
 	}
 	paced := n.pace(q, s, rate, payload+headerBytes, p)
 	switch {
@@ -79,14 +83,38 @@ func (n *Network) sendData(pi uint32, p *port, prio uint8) {
 	}
 }
 
+// nextPacket is the packet that a QP sends next.
+func (n *Network) nextPacket(q uint32, s *sender) (seq uint64, flags uint8) {
+	switch n.transport {
+	case tPlace:
+		return n.nextMissing(q, s)
+	case tIRN:
+		if f := &n.flights[q]; f.recovering {
+			if seq, ok := n.irnLost(f, s); ok {
+				f.scan++
+				return seq, 0
+			}
+		}
+	case tUEC:
+		return n.uecChoose(q, s), 0
+	}
+	return s.nxt, 0
+}
+
 // sendControl sends an ACK, NAK or CNP (and flags) of QP q back to its sender. ACKs and NAKs ride the class of the data, as they do when both
-// have the traffic class of the QP; CNPs have one of their own.
+// have the traffic class of the QP, or the one that is set for them; CNPs have one of their own.
 func (n *Network) sendControl(q uint32, kind uint8, psn uint64) {
 	k := n.take()
 	s := &n.snd[q]
 	prio := s.prio
-	if kind&kindMask == cnp {
+	switch {
+	case kind&kindMask == cnp:
 		prio = cnpPriority
+	case n.ackPriority > 0:
+		prio = n.ackPriority
+	}
+	if n.sacks != nil {
+		n.sacks[k] = n.pendingSack
 	}
 	pk := &n.pool.packets[k]
 	pk.qp, pk.psn, pk.hash, pk.dst = q, (s.psn0+uint32(psn))&psnMask, n.rcv[q].hash, s.src
@@ -183,8 +211,12 @@ func (n *Network) receive(ep, k uint32) {
 		n.give(k)
 		n.notified(q)
 	default:
+		var sk sack
+		if n.sacks != nil {
+			sk = n.sacks[k]
+		}
 		psn, flags := pk.psn, pk.flags
 		n.give(k)
-		n.acknowledged(q, psn, flags)
+		n.acknowledged(q, psn, flags, sk)
 	}
 }

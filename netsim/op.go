@@ -137,7 +137,7 @@ func (n *Network) open(c *conn) {
 		qa, qb := n.nextQPN(a), n.nextQPN(b)
 		sport := route.SourcePort(qa, qb)
 		there, back := uint32(0), uint32(0)
-		if n.path == ECMPQPN {
+		if n.choice.scheme == route.ByECMPQPN {
 			there, back = qb, qa
 		}
 		n.snd = append(n.snd, sender{
@@ -149,10 +149,7 @@ func (n *Network) open(c *conn) {
 		if n.cc != nil {
 			n.cc = append(n.cc, cc.Start(&n.ccParams[a]))
 		}
-		if n.missing != nil {
-			n.missing = append(n.missing, missing{})
-			n.arrived = append(n.arrived, arrivals{})
-		}
+		n.openTransport(a, b)
 	}
 }
 

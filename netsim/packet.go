@@ -1,5 +1,7 @@
 package netsim
 
+import "github.com/shunt-network/shunt/netsim/route"
+
 // none is the absent index: no packet, no QP, no message.
 const none = ^uint32(0)
 
@@ -23,7 +25,7 @@ const (
 const (
 	data uint8 = iota
 	ack        // everything up to psn has arrived
-	nak        // go-back-N: psn was expected and another came; place: psn is missing
+	nak        // go-back-N: psn was expected and another came; place, uec: psn is missing; irn: as ack, and a later packet has come
 	cnp        // the receiver saw congestion (RoCEv2 annex A17.9.3)
 
 	kindMask uint8 = 3
@@ -32,6 +34,8 @@ const (
 	corrupt uint8 = 1 << 3 // a bit went wrong on the last link
 	asksAck uint8 = 1 << 4 // the sender wants an acknowledgement (BTH AckReq)
 	isProbe uint8 = 1 << 5 // sent by the retransmission timer; with an ack: psn is the newest packet that has arrived
+	trimmed uint8 = 1 << 6 // data that has lost its payload to a full queue
+	resent  uint8 = 1 << 7 // data that was sent before
 )
 
 // packet is one packet in motion, named by its index in the pool. It is owned by exactly one of: an egress queue,
@@ -65,7 +69,23 @@ func (n *Network) take() uint32 {
 		return k
 	}
 	n.pool.packets = append(n.pool.packets, packet{})
+	if n.sacks != nil {
+		n.sacks = append(n.sacks, sack{})
+	}
+	if n.choice.tags != nil {
+		n.choice.tags = append(n.choice.tags, route.Tag{})
+	}
 	return uint32(len(n.pool.packets) - 1)
+}
+
+// swap exchanges two packets but for their places: each keeps the one behind it.
+func (n *Network) swap(a, b uint32) {
+	x, y := &n.pool.packets[a], &n.pool.packets[b]
+	x.next, y.next = y.next, x.next
+	*x, *y = *y, *x
+	if n.choice.tags != nil {
+		n.choice.tags[a], n.choice.tags[b] = n.choice.tags[b], n.choice.tags[a]
+	}
 }
 
 func (n *Network) give(k uint32) {

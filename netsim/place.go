@@ -16,27 +16,8 @@ type missing struct {
 
 func (m *missing) any() bool { return m.probe || m.head < len(m.list) || m.from < m.to }
 
-// arrivals is what a receiver has of the packets after the expected one.
-type arrivals struct {
-	top   uint64   // after the newest
-	asked uint64   // gaps before it were asked for
-	bits  []uint64 // bit seq mod size; nil until something comes out of order
-}
-
-func (a *arrivals) slot(seq uint64) (word uint64, bit uint64) {
-	return seq / 64 % uint64(len(a.bits)), 1 << (seq % 64)
-}
-
-func (a *arrivals) has(seq uint64) bool {
-	if a.bits == nil {
-		return false
-	}
-	w, b := a.slot(seq)
-	return a.bits[w]&b != 0
-}
-
 // nextMissing chooses the packet that a QP sends next: what is missing first, then what is new.
-func (n *Network) nextMissing(q uint32, s *sender) (seq uint64, msg uint32, flags uint8) {
+func (n *Network) nextMissing(q uint32, s *sender) (seq uint64, flags uint8) {
 	m := &n.missing[q]
 	switch {
 	case m.probe:
@@ -49,12 +30,9 @@ func (n *Network) nextMissing(q uint32, s *sender) (seq uint64, msg uint32, flag
 		seq = m.from
 		m.from++
 	default:
-		return s.nxt, s.cur, 0
+		return s.nxt, 0
 	}
-	for msg = s.oldest; n.msgs[msg].end <= seq; {
-		msg = n.msgs[msg].next
-	}
-	return seq, msg, flags
+	return seq, flags
 }
 
 // trim forgets what has been acknowledged.
@@ -79,6 +57,19 @@ func (n *Network) isMissing(q uint32, s *sender, seq uint64) {
 	}
 }
 
+// placeAcknowledged is an ACK, a request for a packet or the answer to a probe at the sender.
+func (n *Network) placeAcknowledged(q uint32, s *sender, reached uint64, flags uint8) {
+	switch {
+	case flags&isProbe != 0:
+		n.probeAnswered(q, s, reached)
+	case flags&kindMask == nak: // the cumulative part is in the ACKs
+		n.nicCounters[s.src].PacketSeqErr++
+		n.isMissing(q, s, reached-1)
+	case reached > s.una:
+		n.advance(q, s, reached)
+	}
+}
+
 // probeLost is a timeout: ask how far the receiver is by sending the oldest packet again.
 func (n *Network) probeLost(q uint32, s *sender) {
 	m := &n.missing[q]
@@ -93,56 +84,47 @@ func (n *Network) probeAnswered(q uint32, s *sender, top uint64) {
 	m.from, m.to = max(top, s.una), min(m.probeTop, s.top)
 }
 
-// receivePlace is a data packet at the receiver.
+// receivePlace is a data packet at the receiver, whole or trimmed.
 func (n *Network) receivePlace(ep, q, k uint32) {
 	pk := &n.pool.packets[k]
-	c, r, a := &n.nicCounters[ep], &n.rcv[q], &n.arrived[q]
+	c, r := &n.nicCounters[ep], &n.rcv[q]
 	asked := pk.flags&asksAck != 0
 	probe := pk.flags&isProbe != 0
 	d := signed(pk.psn - (n.snd[q].psn0 + uint32(r.epsn)))
 	seq := r.epsn + uint64(d)
-	switch {
-	case d < 0 || d > 0 && a.has(seq) && seq < a.top:
+	if pk.flags&trimmed != 0 {
+		n.give(k)
+		c.TrimmedPackets++
+		if d >= 0 && d < n.reach && !n.held[q].held.has(seq) {
+			n.sendControl(q, nak, seq)
+		}
+		return
+	}
+	n.overtakes(ep, r, seq, pk.flags)
+	switch n.arrived(ep, q, seq, d) {
+	case duplicate:
 		c.DuplicateRequest++
 		n.drop(n.nics[ep].port, k, DropStale)
 		asked = true
-	case d >= n.reach:
+	case tooFar:
 		c.OutOfSequence++
 		n.drop(n.nics[ep].port, k, DropOutOfOrder)
 		return
+	case ahead:
+		c.OutOfSequence++
+		fallthrough
 	default:
 		n.give(k)
 		r.unacked++
-		if d > 0 {
-			c.OutOfSequence++
-			if a.bits == nil {
-				a.bits = n.bitmap()
-			}
-			w, b := a.slot(seq)
-			a.bits[w] |= b
-		}
-		a.top = max(a.top, seq+1)
-		if d == 0 {
-			r.epsn++
-			for r.epsn < a.top && a.has(r.epsn) {
-				w, b := a.slot(r.epsn)
-				a.bits[w] &^= b
-				r.epsn++
-			}
-			if r.epsn == a.top && a.bits != nil {
-				n.bitmaps = append(n.bitmaps, a.bits)
-				a.bits = nil
-			}
-		}
 	}
-	n.askMissing(q, r, a, probe)
+	n.askMissing(q, r, probe)
 	done := r.msg != none && r.epsn >= n.msgs[r.msg].end
 	if done || asked || r.unacked >= n.ackEvery {
 		r.unacked = 0
 		n.sendControl(q, ack, r.epsn-1)
 	}
 	if probe {
-		n.sendControl(q, ack|isProbe, a.top-1)
+		n.sendControl(q, ack|isProbe, max(r.top, r.epsn)-1)
 	}
 	for r.msg != none && r.epsn >= n.msgs[r.msg].end {
 		n.messageDone(r)
@@ -150,12 +132,13 @@ func (n *Network) receivePlace(ep, q, k uint32) {
 }
 
 // askMissing asks for the packets that must be lost: those too far behind the newest, or after a probe all gaps.
-func (n *Network) askMissing(q uint32, r *receiver, a *arrivals, probe bool) {
+func (n *Network) askMissing(q uint32, r *receiver, probe bool) {
+	a := &n.held[q]
 	if probe {
 		a.asked = r.epsn
 	}
 	a.asked = max(a.asked, r.epsn)
-	limit := a.top
+	limit := max(r.top, r.epsn)
 	if !probe {
 		if limit < n.lossDistance {
 			return
@@ -163,18 +146,8 @@ func (n *Network) askMissing(q uint32, r *receiver, a *arrivals, probe bool) {
 		limit -= n.lossDistance
 	}
 	for ; a.asked < limit; a.asked++ {
-		if !a.has(a.asked) {
+		if !a.held.has(a.asked) {
 			n.sendControl(q, nak, a.asked)
 		}
 	}
-}
-
-// bitmap returns an empty bitmap, one given back if there is one.
-func (n *Network) bitmap() []uint64 {
-	if l := len(n.bitmaps); l > 0 {
-		b := n.bitmaps[l-1]
-		n.bitmaps = n.bitmaps[:l-1]
-		return b
-	}
-	return make([]uint64, n.reach/64)
 }

@@ -216,6 +216,9 @@ func (n *Network) enqueue(pi uint32, p *port, k uint32) {
 	e.tail = k
 	e.bytes += int64(pk.size)
 	e.peak = max(e.peak, e.bytes)
+	if n.markEnqueue && !p.host && pk.kind() == data && n.ecnPriorities>>pk.prio&1 != 0 {
+		n.mark(pi, e, pk)
+	}
 	p.ready |= 1 << pk.prio
 }
 
@@ -227,7 +230,7 @@ func (n *Network) dequeue(pi uint32, p *port, prio uint8) uint32 {
 	pk := &n.pool.packets[k]
 	e.head = pk.next
 	if !p.host {
-		if pk.kind() == data && n.lossless>>prio&1 != 0 {
+		if pk.kind() == data && n.ecnPriorities>>prio&1 != 0 && !n.markEnqueue {
 			n.mark(pi, e, pk)
 		}
 		n.release(p.node, pk)

@@ -18,6 +18,7 @@ type message struct {
 	op         uint32
 	qp         uint32
 	next       uint32 // posted behind it; chain of the free list
+	got        uint32 // uec: packets that have arrived
 }
 
 // State of a sender.
@@ -48,6 +49,7 @@ type sender struct {
 // receiver is the responder half.
 type receiver struct {
 	epsn    uint64 // expected
+	top     uint64 // after the newest that came out of order; the expected one may have passed it
 	cnpAt   int64  // next CNP not before
 	msg     uint32 // oldest message not complete
 	hash    uint32 // of the way back
@@ -82,8 +84,15 @@ func (n *Network) post(mi uint32) {
 
 // canSend tells whether a QP has a packet that its window allows.
 func (n *Network) canSend(q uint32, s *sender) bool {
-	if n.missing != nil && n.missing[q].any() {
-		return true
+	switch n.transport {
+	case tPlace:
+		if n.missing[q].any() {
+			return true
+		}
+	case tIRN:
+		return n.irnCanSend(q, s)
+	case tUEC:
+		return n.uecCanSend(q, s)
 	}
 	return s.cur != none && (n.window == 0 || int64(s.nxt-s.una+1)*int64(n.mtu) <= n.window)
 }
@@ -100,12 +109,36 @@ func (n *Network) receiveData(ep, q, k uint32) {
 		n.congested(ep, q) // may move the pool
 		pk = &n.pool.packets[k]
 	}
-	if n.missing != nil {
+	switch n.transport {
+	case tPlace:
 		n.receivePlace(ep, q, k)
-		return
+	case tIRN:
+		n.receiveIRN(ep, q, k)
+	case tUEC:
+		n.receiveUEC(ep, q, k)
+	default:
+		n.receiveInOrder(ep, q, k)
 	}
-	r := &n.rcv[q]
+}
+
+// overtakes keeps the newest packet that a receiver has seen, and counts those that come behind it for the first time.
+func (n *Network) overtakes(ep uint32, r *receiver, seq uint64, flags uint8) {
+	top := max(r.top, r.epsn)
+	if seq >= top {
+		r.top = seq + 1
+	} else if flags&resent == 0 && seq+1 < top {
+		n.reordering[ep].overtaken(top - 1 - seq)
+	}
+}
+
+// receiveInOrder is a data packet at a go-back-N receiver.
+func (n *Network) receiveInOrder(ep, q, k uint32) {
+	pk := &n.pool.packets[k]
+	c, r := &n.nicCounters[ep], &n.rcv[q]
 	d := signed(pk.psn - (n.snd[q].psn0 + uint32(r.epsn)))
+	if d != 0 || r.top > r.epsn {
+		n.overtakes(ep, r, r.epsn+uint64(d), pk.flags)
+	}
 	switch {
 	case d == 0:
 		n.give(k)
@@ -143,40 +176,25 @@ func (n *Network) messageDone(r *receiver) {
 }
 
 // acknowledged is an ACK or NAK at the sender.
-func (n *Network) acknowledged(q uint32, psn uint32, flags uint8) {
+func (n *Network) acknowledged(q uint32, psn uint32, flags uint8, sk sack) {
 	s := &n.snd[q]
 	d := signed(psn - (s.psn0 + uint32(s.una)))
-	reached := s.una + uint64(d) + 1
-	isNAK := flags&kindMask == nak
-	if flags&isProbe != 0 {
-		n.probeAnswered(q, s, reached)
-		n.activate(q)
-		return
-	}
-	if isNAK {
-		n.nicCounters[s.src].PacketSeqErr++
-		if n.missing != nil {
-			n.isMissing(q, s, s.una+uint64(d))
-			n.activate(q)
-			return // the cumulative part is in the ACKs
-		}
-		reached--
-	}
-	if d < 0 && !(isNAK && d == -1) {
-		return // older than what is known
-	}
-	progress := reached > s.una
-	if reached > s.top {
+	reached := s.una + uint64(d) + 1 // after what it acknowledges
+	if int64(reached) < 0 || reached > s.top {
 		return // acknowledges what was never sent
 	}
-	if progress {
-		n.advance(q, s, reached)
-	}
-	if isNAK && s.una < s.nxt {
-		if !progress && !n.retry(q, s) {
+	isNAK := flags&kindMask == nak
+	switch n.transport {
+	case tPlace:
+		n.placeAcknowledged(q, s, reached, flags)
+	case tIRN:
+		n.irnAcknowledged(q, s, reached, isNAK, sk)
+	case tUEC:
+		n.uecAcknowledged(q, s, reached, isNAK, sk)
+	default:
+		if !n.inOrderAcknowledged(q, s, reached, isNAK) {
 			return
 		}
-		n.rewind(s)
 	}
 	if s.flags&inRing != 0 && !n.canSend(q, s) {
 		n.deactivate(q)
@@ -184,8 +202,33 @@ func (n *Network) acknowledged(q uint32, psn uint32, flags uint8) {
 	n.activate(q)
 }
 
+// inOrderAcknowledged is an acknowledgement in go-back-N; it is false when the QP gave up.
+func (n *Network) inOrderAcknowledged(q uint32, s *sender, reached uint64, isNAK bool) bool {
+	if isNAK {
+		n.nicCounters[s.src].PacketSeqErr++
+		reached-- // it names the packet that was expected
+	}
+	if reached < s.una || reached == s.una && !isNAK {
+		return true // older than what is known
+	}
+	progress := reached > s.una
+	if progress {
+		n.advance(q, s, reached)
+	}
+	if isNAK && s.una < s.nxt {
+		if !progress && !n.retry(q, s) {
+			return false
+		}
+		n.rewind(s)
+	}
+	return true
+}
+
 // advance moves the oldest unacknowledged packet on and gives back the messages that are done with.
 func (n *Network) advance(q uint32, s *sender, to uint64) {
+	if n.flights != nil {
+		n.landed(&n.flights[q], s, to)
+	}
 	s.una = to
 	s.since = n.now
 	s.retries = 0
@@ -218,42 +261,77 @@ func (n *Network) retry(q uint32, s *sender) bool {
 		s.retries++
 		return true
 	}
-	n.deactivate(q)
-	s.flags |= dead
-	n.nicCounters[s.src].RetryExceeded++
-	for m := s.oldest; m != none; m = n.msgs[m].next {
-		n.hopeless = n.hopeless || !n.plan.Ops[n.msgs[m].op].Background
-	}
-	if n.probe.RetryExceeded != nil {
-		n.probe.RetryExceeded(portID(n.nics[s.src].port), portID(n.nics[s.dst].port), units.At(n.now))
-	}
+	n.giveUp(q, s)
 	return false
 }
 
-// timeout is evTimeout. The timer is not moved with every ACK: when it fires it looks how long ago the last progress was.
+// giveUp takes a QP out of service: its operations never end.
+func (n *Network) giveUp(q uint32, s *sender) {
+	n.deactivate(q)
+	s.flags |= dead
+	n.nicCounters[s.src].RetryExceeded++
+	n.abandon(s)
+	if n.probe.RetryExceeded != nil {
+		n.probe.RetryExceeded(portID(n.nics[s.src].port), portID(n.nics[s.dst].port), units.At(n.now))
+	}
+}
+
+// abandon remembers whether the run waits for something that a dead QP has not delivered.
+func (n *Network) abandon(s *sender) {
+	for m := s.oldest; m != none; m = n.msgs[m].next {
+		n.hopeless = n.hopeless || !n.plan.Ops[n.msgs[m].op].Background
+	}
+}
+
+// arm starts the retransmission timer of a QP. It is not moved with every ACK: when it fires it looks how long ago the last progress was.
+func (n *Network) arm(q uint32, s *sender) {
+	if n.shortRTO > 0 {
+		s.flags |= timing
+		n.queue.push(newEvent(n.now+n.shortRTO, evTimeout, q))
+	}
+}
+
+// timeout is evTimeout.
 func (n *Network) timeout(q uint32) {
 	s := &n.snd[q]
 	s.flags &^= timing
 	if s.flags&dead != 0 || s.una == s.nxt && s.una == s.top {
 		return
 	}
-	if due := s.since + n.rto; due > n.now {
+	rto := n.shortRTO
+	if n.transport == tIRN {
+		rto = n.irnRTO(s)
+	}
+	if due := s.since + rto; due > n.now {
 		s.flags |= timing
-		n.queue.push(newEvent(due, evTimeout, q))
+		n.queue.push(newEvent(min(due, n.now+n.shortRTO), evTimeout, q))
 		return
 	}
 	n.nicCounters[s.src].LocalAckTimeout++
-	if !n.retry(q, s) {
-		return
+	switch n.transport {
+	case tIRN, tUEC:
+		f := &n.flights[q]
+		if n.spent(f) {
+			n.giveUp(q, s)
+			return
+		}
+		if n.transport == tIRN {
+			n.irnTimeout(f, s)
+		} else {
+			n.uecTimeout(f, s)
+		}
+	default:
+		if !n.retry(q, s) {
+			return
+		}
+		if n.transport == tPlace {
+			n.probeLost(q, s)
+		} else {
+			n.rewind(s)
+		}
 	}
 	s.since = n.now
-	s.flags |= timing
-	n.queue.push(newEvent(n.now+n.rto, evTimeout, q))
-	if n.missing != nil {
-		n.probeLost(q, s)
-	} else {
-		n.rewind(s)
-	}
+	n.arm(q, s)
 	n.activate(q)
 }
 

@@ -93,13 +93,14 @@ func TestPlaceRecovers(t *testing.T) {
 
 // A lost end of a message is found by the timeout alone, in both transports, even when all of it is lost.
 func TestTailLoss(t *testing.T) {
-	for _, tr := range []Transport{GoBackN, Place} {
+	for tr, rto := range map[Transport]units.Duration{
+		GoBackN: InfiniBandTimeout(6), Place: InfiniBandTimeout(6), IRN: 320 * units.Microsecond, UEC: 100 * units.Microsecond,
+	} {
 		f := leafSpine(1, 2, 1)
 		cfg := plain()
 		cfg.NIC.Transport, cfg.NIC.Timeout = tr, 6
 		cfg.Faults = []Fault{{Kind: LinkDown, Port: uint32(f.Endpoints[1]), At: 3 * units.Microsecond, For: 20 * units.Microsecond}}
 		n, _ := run(t, f, planOf(send(0, 1, 400_000)), cfg)
-		rto := 4096 * units.Nanosecond << 6
 		if got := took(n, 0); got < rto || got > 2*rto {
 			t.Errorf("%s: took %v, the timeout is %v", tr, got, rto)
 		}
@@ -145,7 +146,7 @@ func TestRetryExceeded(t *testing.T) {
 
 // Sequence numbers wrap at 2^24 without anyone noticing: every QP starts at a random one, so one that starts high enough wraps soon.
 func TestPSNWraps(t *testing.T) {
-	for _, tr := range []Transport{GoBackN, Place} {
+	for _, tr := range []Transport{GoBackN, Place, IRN, UEC} {
 		f := leafSpine(2, 1, 2)
 		cfg := plain()
 		cfg.NIC.Transport, cfg.NIC.Timeout, cfg.NIC.LossDistance = tr, 6, 128

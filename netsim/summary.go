@@ -51,6 +51,7 @@ type Summary struct {
 	Events      uint64
 	PacketHops  uint64 // packets, data and control, that finished one link
 	Drops       [DropReasons]uint64
+	Reordering  Reordering
 	Stalled     bool // operations were left that nothing could finish (a QP gave up, or a deadlock)
 }
 
@@ -66,6 +67,7 @@ func (n *Network) Finish() (Summary, error) {
 			s.Drops[why] += count
 		}
 	}
+	s.Reordering = n.reorderingOf(n.reordering)
 	s.Fingerprint = n.fingerprint()
 	return s, n.conserved()
 }
@@ -97,7 +99,7 @@ func (n *Network) fingerprint() uint64 {
 	for _, c := range n.nicCounters {
 		for _, v := range [...]uint64{
 			c.OutOfSequence, c.DuplicateRequest, c.PacketSeqErr, c.LocalAckTimeout, c.RetryExceeded, c.CNPSent,
-			c.CNPHandled, c.ECNMarkedPackets, c.RxDataBytes, c.TxDataBytes, c.RetransmitPackets,
+			c.CNPHandled, c.ECNMarkedPackets, c.RxDataBytes, c.TxDataBytes, c.RetransmitPackets, c.TrimmedPackets,
 		} {
 			add(v)
 		}
@@ -139,7 +141,7 @@ func (n *Network) conserved() error {
 		off(name+" link, received, flying or lost", rx+flying+n.cold[i].wireLost+n.cold[p.peer].dropBytes[DropCorrupt], tx)
 		if !p.host {
 			lost := n.cold[i].dropBytes
-			inside := lost[DropBufferFull] + lost[DropHeadroomFull] + lost[DropNoRoute] + lost[DropLinkDown] - n.cold[i].wireLost
+			inside := lost[DropBufferFull] + lost[DropHeadroomFull] + lost[DropNoRoute] + lost[DropLinkDown] + lost[DropTrimmed] - n.cold[i].wireLost
 			perSwitch[p.node] -= tx + queued + inside
 		}
 	}

@@ -18,7 +18,7 @@ type swtch struct {
 func (n *Network) forward(q, s uint32, k uint32) {
 	pk := &n.pool.packets[k]
 	sw := &n.switches[s]
-	ports := n.routes.Ports(sw.node, pk.dst)
+	first, ports := n.routes.Set(sw.node, pk.dst)
 	var out uint32
 	switch {
 	case len(ports) == 1:
@@ -26,10 +26,13 @@ func (n *Network) forward(q, s uint32, k uint32) {
 	case len(ports) == 0:
 		n.drop(q, k, DropNoRoute)
 		return
-	case n.path == Random:
-		out = uint32(ports[n.rngs[q].below(uint32(len(ports)))])
-	default:
+	case n.choice.hashed:
 		out = uint32(ports[route.Pick(pk.hash, sw.salt, uint32(len(ports)))])
+	default:
+		out = n.choose(q, s, k, first, ports)
+	}
+	if n.choice.tags != nil {
+		n.passCONGA(q, s, out, k)
 	}
 	p := &n.ports[out]
 	if p.down {
