@@ -177,13 +177,15 @@ func harmP2P(_ *View, e evidence.EnvVar) (harm, bool) {
 	}, e.Value == "1"
 }
 
-func harmShm(_ *View, e evidence.EnvVar) (harm, bool) {
+func harmShm(v *View, e evidence.EnvVar) (harm, bool) {
+	hosts := len(v.jobHosts())
+	several := hosts > 0 && v.Inv.NCCL.Ranks > hosts // with one rank a host there is no traffic inside
 	return harm{
 		severity: Note, confidence: possible,
 		title:   "NCCL_SHM_DISABLE=1 sends traffic of ranks without P2P through the network, inside a host too",
 		because: "without shared memory the NIC carries what never had to leave the host",
 		wrongIf: "all ranks of a host reach each other by P2P, or there is one rank a host", fix: "unset it",
-	}, e.Value == "1"
+	}, e.Value == "1" && several
 }
 
 func harmMaxChannels(_ *View, e evidence.EnvVar) (harm, bool) {
