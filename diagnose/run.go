@@ -67,15 +67,10 @@ func run(v *View, causes []Cause) Result {
 	return result
 }
 
-// fold moves every finding that another one explains into that one, through chains of causes, and orders the rest.
+// fold moves every finding that another one explains into that one, through chains of causes, and orders the rest. A
+// note changes nothing and so explains nothing; what explains something critical is critical itself.
 func fold(all []Finding, explains map[string][]string) []Finding {
-	slices.SortStableFunc(all, func(a, b Finding) int {
-		return cmp.Or(
-			cmp.Compare(b.Severity, a.Severity),
-			cmp.Compare(b.Confidence, a.Confidence),
-			cmp.Compare(strings.IndexByte(layers, a.Code[0]), strings.IndexByte(layers, b.Code[0])),
-			cmp.Compare(a.Code, b.Code))
-	})
+	slices.SortStableFunc(all, before)
 	// reaches tells whether cause a explains cause b, directly or through others that were found too.
 	var reaches func(a, b string, seen map[string]bool) bool
 	reaches = func(a, b string, seen map[string]bool) bool {
@@ -93,22 +88,36 @@ func fold(all []Finding, explains map[string][]string) []Finding {
 	roots := []Finding{}
 	for i := range all {
 		explained := slices.ContainsFunc(all, func(by Finding) bool {
-			return by.Code != all[i].Code && reaches(by.Code, all[i].Code, map[string]bool{}) &&
+			return by.Code != all[i].Code && by.Severity > Note && reaches(by.Code, all[i].Code, map[string]bool{}) &&
 				!reaches(all[i].Code, by.Code, map[string]bool{}) && !dearer(all[i], by)
 		})
 		if !explained {
 			roots = append(roots, all[i])
 		}
 	}
+	isRoot := func(f Finding) bool {
+		return slices.ContainsFunc(roots, func(r Finding) bool { return r.Code == f.Code && r.Title == f.Title })
+	}
 	for _, f := range all {
 		for i := range roots {
-			if f.Code != roots[i].Code && reaches(roots[i].Code, f.Code, map[string]bool{}) {
+			if f.Code != roots[i].Code && roots[i].Severity > Note && !isRoot(f) && reaches(roots[i].Code, f.Code, map[string]bool{}) {
 				roots[i].Consequences = append(roots[i].Consequences, Consequence{f.Code, f.Title})
+				roots[i].Severity = max(roots[i].Severity, f.Severity)
 				break
 			}
 		}
 	}
+	slices.SortStableFunc(roots, before)
 	return roots
+}
+
+// before is the order of findings: by severity, confidence, layer from the bottom up, and code.
+func before(a, b Finding) int {
+	return cmp.Or(
+		cmp.Compare(b.Severity, a.Severity),
+		cmp.Compare(b.Confidence, a.Confidence),
+		cmp.Compare(strings.IndexByte(layers, a.Code[0]), strings.IndexByte(layers, b.Code[0])),
+		cmp.Compare(a.Code, b.Code))
 }
 
 // dearer tells whether a is known to cost more than b: a consequence never does, so a stands on its own.
