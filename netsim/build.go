@@ -4,7 +4,6 @@ import (
 	"fmt"
 
 	"github.com/shunt-network/shunt/fabric"
-	"github.com/shunt-network/shunt/netsim/cc"
 	"github.com/shunt-network/shunt/units"
 )
 
@@ -38,6 +37,8 @@ func (n *Network) configure(c Config) {
 		n.ecnPriorities |= 1 << p
 	}
 	n.markEnqueue = c.Switch.ECN.At == AtEnqueue
+	n.quanta = int64(c.Switch.PauseQuanta) * pauseQuantum
+	n.watchdog = newWatchdog(c.Switch.Watchdog)
 	n.queueCap = or(int64(c.Switch.Queue), 1<<62)
 	n.trim, n.trimCoin = c.Switch.Trim.On, c.Switch.Trim.Coin
 	n.trimSize, n.trimPriority = int64(c.Switch.Trim.Size), uint8(c.Switch.Trim.Priority)
@@ -68,13 +69,6 @@ func (n *Network) build(c Config) {
 	}
 	for i := range f.Ports {
 		n.buildPort(uint32(i), switchOf, c)
-	}
-	if c.NIC.Control == "dcqcn" {
-		n.cc = []cc.DCQCN{}
-		n.ccParams = make([]cc.Params, len(f.Endpoints))
-		for ep, p := range f.Endpoints {
-			n.ccParams[ep] = newCC(c.NIC.DCQCN, f.Ports[p].Rate)
-		}
 	}
 	n.times, n.waits, n.parts = make([]OpTime, len(n.plan.Ops)), make([]uint32, len(n.plan.Ops)), make([]uint16, len(n.plan.Ops))
 	n.gpuFree, n.nvlinkFree = make([]int64, len(f.GPUs)), make([]int64, len(f.GPUs))

@@ -1,6 +1,7 @@
 package netsim
 
 import (
+	"github.com/shunt-network/shunt/netsim/cc"
 	"github.com/shunt-network/shunt/units"
 )
 
@@ -30,9 +31,34 @@ type SwitchConfig struct {
 	Headroom units.Bytes    `yaml:"headroom" doc:"buffer reserved per port and lossless priority for what arrives after the pause was sent; unset: computed from rate, delay and MTU"`
 	ECN      ECNConfig      `yaml:"ecn" doc:"marking of the queues"`
 	Weights  []int          `yaml:"weights" doc:"DWRR weights of the eight priorities; 0 is strict priority"`
+	// PauseQuanta makes a pause run out unless it is repeated, as in hardware.
+	PauseQuanta int            `yaml:"pause_quanta" example:"65535" doc:"quanta of 512 bit times after which a pause runs out; it is repeated every half of that; unset: it lasts until it is lifted"`
+	Watchdog    WatchdogConfig `yaml:"pfc_watchdog" doc:"what a switch does about a queue that stays paused"`
 	Queue    units.Bytes    `yaml:"queue" doc:"most that a queue of a lossy priority holds; unset: the dynamic threshold alone"`
 	Trim     TrimConfig     `yaml:"trim" doc:"cutting packets to their headers where a queue of a lossy priority is full"`
 }
+
+// WatchdogConfig is the PFC watchdog of SONiC: a queue that has been paused for the detection time without sending anything is in a storm,
+// until it has not been paused for the restoration time.
+type WatchdogConfig struct {
+	On          bool           `yaml:"on" doc:"watch the lossless queues"`
+	Poll        units.Duration `yaml:"poll" doc:"how often the queues are looked at"`
+	Detection   units.Duration `yaml:"detection" doc:"time paused from which it is a storm"`
+	Restoration units.Duration `yaml:"restoration" doc:"time not paused from which it is over"`
+	Action      StormAction    `yaml:"action" doc:"what becomes of the packets of the queue"`
+}
+
+// StormAction is what the watchdog does in a storm.
+type StormAction string
+
+// Actions of the watchdog.
+const (
+	StormDrop    StormAction = "drop"    // lose what is in the queue, what joins it, and what comes in on the port in its priority
+	StormForward StormAction = "forward" // send on, whatever the pauses say
+)
+
+// Choices lists the actions.
+func (StormAction) Choices() []string { return []string{string(StormDrop), string(StormForward)} }
 
 // TrimConfig is packet trimming: what does not fit into its queue loses its payload and goes on in a queue of its own, so
 // that its receiver learns at once what is missing (Cut payload, NSDI 2014; SONiC, packet trimming).
@@ -84,22 +110,26 @@ func (Transport) Choices() []string {
 
 // NICConfig is the configuration of every NIC.
 type NICConfig struct {
-	MTU          units.Bytes    `yaml:"mtu" doc:"RoCE path MTU: payload bytes of a full packet"`
-	QPs          int            `yaml:"qps" doc:"QPs per connection (NCCL_IB_QPS_PER_CONNECTION)"`
-	Split        bool           `yaml:"split" doc:"cut every message over the QPs of its connection instead of dealing whole messages out (NCCL_IB_SPLIT_DATA_ON_QPS)"`
-	Transport    Transport      `yaml:"transport" doc:"how loss and packets out of order are dealt with"`
-	NCCL         string         `yaml:"nccl" example:"2.21" doc:"timeout, retry_count, qps and split as this version of NCCL sets them, where they are not given"`
-	AckEvery     int            `yaml:"ack_every" doc:"packets per acknowledgement"`
-	Timeout      int            `yaml:"timeout" doc:"exponent n of the InfiniBand timeout 4.096 us x 2^n (NCCL_IB_TIMEOUT); -1 is never"`
-	RetryCount   int            `yaml:"retry_count" doc:"retries before the QP gives up (NCCL_IB_RETRY_CNT)"`
-	LossDistance int            `yaml:"loss_distance" doc:"place: how many packets behind the newest a missing one counts as lost"`
-	Window       units.Bytes    `yaml:"window" doc:"bytes a QP may have unacknowledged; unset: no limit, with irn one bandwidth-delay product and with uec one and a half"`
-	AckPriority  int            `yaml:"ack_priority" doc:"priority of ACKs and NAKs; unset: that of the data, with uec 7"`
-	IRN          IRNConfig      `yaml:"irn" doc:"parameters of the transport irn"`
-	UEC          UECConfig      `yaml:"uec" doc:"parameters of the transport uec"`
-	Control      string         `yaml:"control" doc:"congestion control: dcqcn or none"`
-	DCQCN        DCQCNConfig    `yaml:"dcqcn" doc:"DCQCN parameters"`
-	Latency      units.Duration `yaml:"latency" doc:"time from posting a message to its first packet"`
+	MTU          units.Bytes     `yaml:"mtu" doc:"RoCE path MTU: payload bytes of a full packet"`
+	QPs          int             `yaml:"qps" doc:"QPs per connection (NCCL_IB_QPS_PER_CONNECTION)"`
+	Split        bool            `yaml:"split" doc:"cut every message over the QPs of its connection instead of dealing whole messages out (NCCL_IB_SPLIT_DATA_ON_QPS)"`
+	Transport    Transport       `yaml:"transport" doc:"how loss and packets out of order are dealt with"`
+	NCCL         string          `yaml:"nccl" example:"2.21" doc:"timeout, retry_count, qps and split as this version of NCCL sets them, where they are not given"`
+	AckEvery     int             `yaml:"ack_every" doc:"packets per acknowledgement"`
+	Timeout      int             `yaml:"timeout" doc:"exponent n of the InfiniBand timeout 4.096 us x 2^n (NCCL_IB_TIMEOUT); -1 is never"`
+	RetryCount   int             `yaml:"retry_count" doc:"retries before the QP gives up (NCCL_IB_RETRY_CNT)"`
+	LossDistance int             `yaml:"loss_distance" doc:"place: how many packets behind the newest a missing one counts as lost"`
+	Window       units.Bytes     `yaml:"window" doc:"bytes a QP may have unacknowledged; unset: no limit, with irn one bandwidth-delay product and with uec one and a half"`
+	AckPriority  int             `yaml:"ack_priority" doc:"priority of ACKs and NAKs; unset: that of the data, with uec 7"`
+	IRN          IRNConfig       `yaml:"irn" doc:"parameters of the transport irn"`
+	UEC          UECConfig       `yaml:"uec" doc:"parameters of the transport uec"`
+	Control      Control         `yaml:"control" doc:"congestion control"`
+	DCQCN        DCQCNConfig     `yaml:"dcqcn" doc:"parameters of dcqcn"`
+	HPCC         cc.HPCCConfig   `yaml:"hpcc" doc:"parameters of hpcc"`
+	TIMELY       cc.TIMELYConfig `yaml:"timely" doc:"parameters of timely"`
+	Swift        cc.SwiftConfig  `yaml:"swift" doc:"parameters of swift"`
+	NSCC         cc.NSCCConfig   `yaml:"nscc" doc:"parameters of nscc"`
+	Latency      units.Duration  `yaml:"latency" doc:"time from posting a message to its first packet"`
 }
 
 // IRNConfig holds the parameters of IRN (Mittal et al., Revisiting Network Support for RDMA, SIGCOMM 2018).
@@ -114,24 +144,6 @@ type UECConfig struct {
 	RTO        units.Duration `yaml:"rto" doc:"least time without progress before everything unacknowledged is sent again"`
 	LossFactor float64        `yaml:"loss_factor" doc:"without trimming: packets beyond a gap, in windows, from which the gap is a loss"`
 	Reach      int            `yaml:"reach" doc:"most packets between the oldest unacknowledged and the newest sent"`
-}
-
-// DCQCNConfig holds every parameter of DCQCN (Zhu et al., SIGCOMM 2015) under the names of the mlx5 driver.
-type DCQCNConfig struct {
-	G              units.Fraction `yaml:"g" doc:"weight of a new congestion estimate (dce_tcp_g 1019 is 5/1024)"`
-	AlphaPeriod    units.Duration `yaml:"alpha_period" doc:"alpha decays after this long without a CNP (dce_tcp_rtt)"`
-	ReducePeriod   units.Duration `yaml:"reduce_period" doc:"least time between two cuts (rate_reduce_monitor_period)"`
-	CNPPeriod      units.Duration `yaml:"cnp_period" doc:"least time between two CNPs of a QP at the receiver (min_time_between_cnps)"`
-	TimeReset      units.Duration `yaml:"time_reset" doc:"period of the increase timer (rpg_time_reset)"`
-	ByteReset      units.Bytes    `yaml:"byte_reset" doc:"bytes of an increase by count (rpg_byte_reset)"`
-	Threshold      int            `yaml:"threshold" doc:"fast-recovery rounds (rpg_threshold)"`
-	AIRate         units.Rate     `yaml:"ai_rate" doc:"additive increase (rpg_ai_rate)"`
-	HAIRate        units.Rate     `yaml:"hai_rate" doc:"hyper increase (rpg_hai_rate)"`
-	MinRate        units.Rate     `yaml:"min_rate" doc:"rate below which no cut goes (rpg_min_rate)"`
-	MinDecFac      units.Fraction `yaml:"min_dec_fac" doc:"a cut never leaves less than this share (rpg_min_dec_fac)"`
-	InitialAlpha   units.Fraction `yaml:"initial_alpha" doc:"alpha before the first CNP (initial_alpha_value / 1024)"`
-	ClampTarget    bool           `yaml:"clamp_target" doc:"a cut lowers the target rate even when it was not raised since the last cut (clamp_tgt_rate)"`
-	RateOnFirstCNP units.Fraction `yaml:"rate_on_first_cnp" doc:"share of line rate to fall to at the first CNP; 0 is the ordinary cut"`
 }
 
 // FaultKind is what goes wrong.

@@ -6,6 +6,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/shunt-network/shunt/netsim/cc"
 	"github.com/shunt-network/shunt/units"
 )
 
@@ -33,6 +34,11 @@ func Defaults(c Config) Config {
 			s.ECN.Priorities = []int{3}
 		}
 	}
+	// pfcwd of SONiC (sonic-utilities, pfcwd/main.py); it scales them up on switches with more than 32 ports.
+	s.Watchdog.Poll = or(s.Watchdog.Poll, 200*units.Millisecond)
+	s.Watchdog.Detection = or(s.Watchdog.Detection, 200*units.Millisecond)
+	s.Watchdog.Restoration = or(s.Watchdog.Restoration, 200*units.Millisecond)
+	s.Watchdog.Action = or(s.Watchdog.Action, StormDrop)
 	s.Trim.Size = or(s.Trim.Size, headerBytes) // the headers; SONiC's SWITCH_TRIMMING keeps 128 bytes
 	s.Trim.Priority = or(s.Trim.Priority, 7)
 	n := &c.NIC
@@ -54,30 +60,14 @@ func Defaults(c Config) Config {
 	n.Timeout = or(n.Timeout, 20)       // NCCL_IB_TIMEOUT since NCCL 2.23, 18 before
 	n.RetryCount = or(n.RetryCount, 7)  // NCCL_IB_RETRY_CNT, the most the verbs allow
 	n.LossDistance = or(n.LossDistance, 4096)
-	n.Control = or(n.Control, "dcqcn")
+	n.Control = or(n.Control, DCQCN)
 	n.DCQCN = dcqcnDefaults(n.DCQCN)
+	n.HPCC, n.TIMELY = cc.HPCCDefaults(n.HPCC), cc.TIMELYDefaults(n.TIMELY)
+	n.Swift, n.NSCC = cc.SwiftDefaults(n.Swift), cc.NSCCDefaults(n.NSCC)
 	c.Path = or(c.Path, ECMP)
 	c.PathParams = pathDefaults(c.PathParams)
 	c.MaxEvents = or(c.MaxEvents, 20_000_000_000) // about an hour of computing
 	return c
-}
-
-// dcqcnDefaults are those of NVIDIA's adapters (DOCA documentation, "DCQCN CC Parameters"). rpg_byte_reset 32767 is taken
-// as units of 64 bytes and the rates of increase as 5 and 50 Mbit/s from third parties; both are uncertain.
-func dcqcnDefaults(d DCQCNConfig) DCQCNConfig {
-	d.G = or(d.G, 5.0/1024) // dce_tcp_g 1019 of 1024 is the weight of the past
-	d.AlphaPeriod = or(d.AlphaPeriod, units.Microsecond)
-	d.ReducePeriod = or(d.ReducePeriod, 4*units.Microsecond)
-	d.CNPPeriod = or(d.CNPPeriod, 4*units.Microsecond)
-	d.TimeReset = or(d.TimeReset, 300*units.Microsecond)
-	d.ByteReset = or(d.ByteReset, 32767*64)
-	d.Threshold = or(d.Threshold, 1)
-	d.AIRate = or(d.AIRate, 5*units.Mbps)
-	d.HAIRate = or(d.HAIRate, 50*units.Mbps)
-	d.MinRate = or(d.MinRate, units.Mbps)
-	d.MinDecFac = or(d.MinDecFac, 0.5)
-	d.InitialAlpha = or(d.InitialAlpha, 1023.0/1024)
-	return d
 }
 
 func or[T comparable](v, otherwise T) T {
@@ -114,7 +104,7 @@ func (c Config) Validate() error {
 			errs = append(errs, fmt.Errorf("netsim: "+format, args...))
 		}
 	}
-	s, n, d := c.Switch, c.NIC, c.NIC.DCQCN
+	s, n := c.Switch, c.NIC
 	wrong(s.Buffer <= 0 || s.Buffer >= 1<<40, "switch buffer %v: must be positive and below 1 TiB", s.Buffer)
 	wrong(!(s.Alpha > 0 && s.Alpha <= 1024), "switch alpha %v: must be above 0 and at most 1024", s.Alpha)
 	wrong(s.Latency < 0, "switch latency %v: must not be negative", s.Latency)
@@ -124,6 +114,10 @@ func (c Config) Validate() error {
 	wrong(s.ECN.KMin < 0 || s.ECN.KMax < 0 || s.ECN.KMax > 0 && s.ECN.KMax < s.ECN.KMin, "switch ecn: kmax %v must not be below kmin %v", s.ECN.KMax, s.ECN.KMin)
 	wrong(!(s.ECN.PMax >= 0 && s.ECN.PMax <= 1), "switch ecn pmax %v: must be between 0%% and 100%%", s.ECN.PMax)
 	wrong(s.ECN.KMax >= 1<<31, "switch ecn kmax %v: must be below 2 GiB", s.ECN.KMax)
+	wrong(s.PauseQuanta < 0 || s.PauseQuanta > 65535, "switch pause_quanta %d: must be 1 to 65535 (16 bits)", s.PauseQuanta)
+	w := s.Watchdog
+	wrong(w.Poll < units.Nanosecond || w.Detection < w.Poll || w.Restoration < w.Poll, "switch pfc_watchdog: poll must be at least 1ns, detection and restoration not below poll")
+	wrong(!slices.Contains(w.Action.Choices(), string(w.Action)), "switch pfc_watchdog action %q: must be %s or %s", w.Action, StormDrop, StormForward)
 	wrong(!slices.Contains(s.ECN.At.Choices(), string(s.ECN.At)), "switch ecn at %q: must be %s or %s", s.ECN.At, AtDequeue, AtEnqueue)
 	for _, p := range s.ECN.Priorities {
 		wrong(p < 0 || p >= Priorities, "switch ecn priority %d: must be 0 to %d", p, Priorities-1)
@@ -156,14 +150,8 @@ func (c Config) Validate() error {
 	wrong(n.RetryCount < 0 || n.RetryCount > 7, "nic retry_count %d: must be 0 to 7 (3 bits)", n.RetryCount)
 	wrong(n.Window < 0 || n.Window > 0 && n.Window < n.MTU, "nic window %v: must hold at least one packet of %v", n.Window, n.MTU)
 	wrong(n.LossDistance < 1 || n.LossDistance > 1<<20, "nic loss_distance %d: must be 1 to %d packets", n.LossDistance, 1<<20)
-	wrong(n.Control != "dcqcn" && n.Control != "none", "nic control %q: must be dcqcn or none", n.Control)
+	c.validateControl(wrong)
 	wrong(n.Latency < 0, "nic latency %v: must not be negative", n.Latency)
-	wrong(!(d.G > 0 && d.G <= 1), "nic dcqcn g %v: must be above 0%% and at most 100%%", d.G)
-	wrong(d.AlphaPeriod < units.Nanosecond || d.TimeReset < units.Nanosecond, "nic dcqcn alpha_period, time_reset: must be at least 1ns")
-	wrong(d.ReducePeriod < 0 || d.CNPPeriod < 0 || d.ByteReset < 0, "nic dcqcn reduce_period, cnp_period, byte_reset: must not be negative")
-	wrong(d.Threshold < 0, "nic dcqcn threshold %d: must not be negative", d.Threshold)
-	wrong(d.AIRate < 0 || d.HAIRate < 0, "nic dcqcn ai_rate, hai_rate: must not be negative")
-	wrong(d.MinRate < units.Kbps, "nic dcqcn min_rate %v: must be at least 1Kbps", d.MinRate)
 	c.validatePath(wrong)
 	for i, f := range c.Faults {
 		wrong(f.At < 0 || f.For < 0 || f.Detect < 0 || f.Every < 0, "fault %d: times must not be negative", i)

@@ -46,7 +46,7 @@ func busy(f *fabric.Fabric, seed uint64) (*workload.Plan, Config) {
 		c.Switch.Queue = units.Bytes(50_000 + rng.IntN(300_000))
 	}
 	c.Switch.ECN.At = []MarkTime{AtDequeue, AtEnqueue}[rng.IntN(2)]
-	c.NIC.Control = []string{"dcqcn", "none"}[rng.IntN(2)]
+	c.NIC.Control = []Control{DCQCN, NoControl}[rng.IntN(2)]
 	c.NIC.QPs, c.NIC.Split = 1+rng.IntN(3), rng.IntN(2) == 0
 	c.NIC.AckEvery = 1 + rng.IntN(5)
 	c.NIC.Window = units.Bytes(rng.IntN(2)) * 300_000

@@ -52,7 +52,7 @@ func TestDCQCNTamesIncast(t *testing.T) {
 		share  []float64
 		util   float64
 	}
-	measure := func(control string) outcome {
+	measure := func(control Control) outcome {
 		cfg := Config{Seed: 1}
 		cfg.NIC.Control = control
 		cfg.NIC.DCQCN = paperDCQCN(w.Rate)

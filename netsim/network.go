@@ -24,26 +24,31 @@ type Network struct {
 	events uint64
 	hops   uint64
 
-	ports   []port
-	egress  []egress  // by class
-	ingress []ingress // by class
-	ecn     []ecnCurve
-	rngs    []stream // by port
-	routes  *route.Table
-	choice  chooser
+	ports     []port
+	egress    []egress  // by class
+	ingress   []ingress // by class
+	ecn       []ecnCurve
+	rngs      []stream // by port
+	routes    *route.Table
+	choice    chooser
+	control   control
+	entropies entropies
 
-	switches []swtch
-	nics     []nic // by endpoint
-	snd      []sender
-	rcv      []receiver
-	cc       []cc.DCQCN // by QP; nil without congestion control
-	missing  []missing  // by QP; nil unless the transport is place
-	flights  []flight   // by QP; nil unless it is irn or uec
-	held     []arrivals // by QP; nil with go-back-n
-	sacks    []sack     // by packet; nil unless the transport is irn or uec
-	bitmaps  [][]uint64 // given back
-	msgs     []message
-	freeMsg  uint32
+	switches  []swtch
+	nics      []nic // by endpoint
+	snd       []sender
+	rcv       []receiver
+	missing   []missing  // by QP; nil unless the transport is place
+	flights   []flight   // by QP; nil unless it is irn or uec
+	held      []arrivals // by QP; nil with go-back-n
+	sacks     []sack     // by packet; nil unless the transport is irn or uec
+	notes     []note     // by packet; nil unless congestion control or path choice needs them
+	telemetry []cc.Hop   // hopsEach for each packet; nil unless switches write it
+	hopsEach  int
+	echo      echo
+	bitmaps   [][]uint64 // given back
+	msgs      []message
+	freeMsg   uint32
 
 	// What an event needs of the configuration.
 	lossless, strict        uint8
@@ -66,13 +71,15 @@ type Network struct {
 	trimSize                int64
 	trimPriority            uint8
 	queueCap                int64
+	quanta                  int64 // bits that a pause lasts; 0: until it is lifted
+	pausing                 int   // events that only keep pauses up
+	watchdog                watchdog
 	ecnPriorities           uint8
 	markEnqueue             bool
 	reordering              []reordering // by endpoint
 	split                   bool
 	qps                     int
-	ccParams                []cc.Params // by endpoint
-	addr, qpn               []uint32    // by endpoint
+	addr, qpn               []uint32 // by endpoint
 	maxEvents               uint64
 	probe                   Probe
 	faults                  []Fault
@@ -126,6 +133,7 @@ func New(f *fabric.Fabric, plan *workload.Plan, c Config) (*Network, error) {
 	if err := n.buildChoice(c); err != nil {
 		return nil, err
 	}
+	n.buildControl(c)
 	if err := n.shareBuffers(c); err != nil {
 		return nil, err
 	}
@@ -142,6 +150,10 @@ func New(f *fabric.Fabric, plan *workload.Plan, c Config) (*Network, error) {
 	}
 	for i := range n.faults {
 		n.queue.push(newEvent(int64(n.faults[i].At), evFault, uint32(i)))
+	}
+	if n.watchdog.on {
+		n.recurring++
+		n.queue.push(newEvent(n.watchdog.poll, evWatch, 0))
 	}
 	return n, nil
 }
@@ -241,6 +253,12 @@ func (n *Network) handle(e event) {
 		n.heal(e.arg())
 	case evDetect:
 		n.detect()
+	case evPauseEnd:
+		n.pauseEnds(e.arg())
+	case evRefresh:
+		n.refreshPause(e.arg())
+	case evWatch:
+		n.watch()
 	case evSample:
 		n.sampleQualities(e.arg())
 	}
@@ -251,7 +269,9 @@ func (n *Network) Now() units.Instant { return units.At(n.now) }
 
 // Stalled tells that operations are left and nothing is under way that could finish them: every QP they need has given up, or waits
 // for ever. It is known only after the last timer has run out.
-func (n *Network) Stalled() bool { return n.left > 0 && n.queue.n == n.recurring }
+func (n *Network) Stalled() bool {
+	return n.left > 0 && n.queue.n == n.recurring+n.pausing && !n.pauseWillEnd() && !n.watchdogMayAct()
+}
 
 // Ops returns start and end of every operation; an operation that did not end has End before Start.
 func (n *Network) Ops() []OpTime { return n.times }

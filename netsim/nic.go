@@ -41,6 +41,9 @@ func (n *Network) sendData(pi uint32, p *port, prio uint8) {
 	}
 	pk := &n.pool.packets[k]
 	pk.qp, pk.psn, pk.hash, pk.dst = q, (s.psn0+uint32(seq))&psnMask, s.hash, s.dst
+	if n.notes != nil {
+		n.noteSent(q, s, k)
+	}
 	c := &n.nicCounters[s.src]
 	c.TxDataBytes += uint64(payload)
 	if seq < s.top {
@@ -119,6 +122,9 @@ func (n *Network) sendControl(q uint32, kind uint8, psn uint64) {
 	pk := &n.pool.packets[k]
 	pk.qp, pk.psn, pk.hash, pk.dst = q, (s.psn0+uint32(psn))&psnMask, n.rcv[q].hash, s.src
 	pk.size, pk.prio, pk.flags = controlBytes, prio, kind
+	if n.notes != nil {
+		n.noteAnswer(q, k)
+	}
 	pi := n.nics[s.dst].port
 	p := &n.ports[pi]
 	switch {
@@ -217,6 +223,6 @@ func (n *Network) receive(ep, k uint32) {
 		}
 		psn, flags := pk.psn, pk.flags
 		n.give(k)
-		n.acknowledged(q, psn, flags, sk)
+		n.acknowledged(q, k, psn, flags, sk)
 	}
 }

@@ -2,7 +2,6 @@ package netsim
 
 import (
 	"github.com/shunt-network/shunt/fabric"
-	"github.com/shunt-network/shunt/netsim/cc"
 	"github.com/shunt-network/shunt/netsim/route"
 	"github.com/shunt-network/shunt/units"
 	"github.com/shunt-network/shunt/workload"
@@ -146,10 +145,9 @@ func (n *Network) open(c *conn) {
 			hash: route.FlowHash(n.addr[a], n.addr[b], sport, there),
 		})
 		n.rcv = append(n.rcv, receiver{msg: none, hash: route.FlowHash(n.addr[b], n.addr[a], sport, back)})
-		if n.cc != nil {
-			n.cc = append(n.cc, cc.Start(&n.ccParams[a]))
-		}
 		n.openTransport(a, b)
+		n.openControl(uint32(len(n.snd)-1), a, b)
+		n.openEntropy()
 	}
 }
 

@@ -1,9 +1,6 @@
 package netsim
 
-import (
-	"github.com/shunt-network/shunt/netsim/cc"
-	"github.com/shunt-network/shunt/units"
-)
+import "github.com/shunt-network/shunt/units"
 
 // A QP that may send is in the ring of its NIC. One that its rate holds back is not, and has an evPace instead; one that has nothing to send or
 // is stopped by its window has neither.
@@ -11,11 +8,11 @@ import (
 // pace charges a packet just sent to the QP's rate. When that puts the next one after the wire is free, the QP leaves the ring
 // and is woken in time.
 func (n *Network) pace(q uint32, s *sender, limit int64, size int64, p *port) bool {
-	rate := int64(p.rate)
-	if n.cc != nil {
-		d := &n.cc[q]
-		d.Advance(&n.ccParams[s.src], units.At(n.now))
-		d.Sent(&n.ccParams[s.src], units.Bytes(size))
+	rate := min(int64(p.rate), s.rate)
+	if n.control.dcqcn != nil {
+		d, params := &n.control.dcqcn[q], &n.control.dcqcnParams[s.src]
+		d.Advance(params, units.At(n.now))
+		d.Sent(params, units.Bytes(size))
 		rate = min(rate, int64(d.Rate()))
 	}
 	if limit > 0 {
@@ -41,18 +38,22 @@ func (n *Network) pace(q uint32, s *sender, limit int64, size int64, p *port) bo
 // wake schedules the pacing event of a QP: when its next packet is due, or earlier when its rate changes first.
 func (n *Network) wake(q uint32, s *sender) {
 	at := s.paceAt
-	if n.cc != nil {
-		if change, ok := n.cc[q].NextChange(&n.ccParams[s.src]); ok && change.PS() > n.now {
+	if n.control.dcqcn != nil {
+		if change, ok := n.control.dcqcn[q].NextChange(&n.control.dcqcnParams[s.src]); ok && change.PS() > n.now {
 			at = min(at, change.PS())
 		}
 	}
 	s.flags |= pacing
+	s.wakeAt = at
 	n.queue.push(newEvent(at, evPace, q))
 }
 
-// paceDue is evPace: the QP sends if its time has come, else waits on under the rate of now.
+// paceDue is evPace: the QP sends if its time has come, else waits on under the rate of now. An event that an earlier one has replaced is void.
 func (n *Network) paceDue(q uint32) {
 	s := &n.snd[q]
+	if s.flags&pacing == 0 || s.wakeAt != n.now {
+		return
+	}
 	s.flags &^= pacing
 	if s.flags&dead != 0 {
 		return
@@ -68,18 +69,26 @@ func (n *Network) paceDue(q uint32) {
 // reprice moves the time of the next packet when the rate has changed while it waited: what is left of the gap stretches by old
 // rate over new.
 func (n *Network) reprice(q uint32, s *sender) {
-	if n.cc == nil || s.paceAt <= n.now || s.paceRate == 0 {
+	if s.paceAt <= n.now || s.paceRate == 0 {
 		return
 	}
-	d := &n.cc[q]
-	d.Advance(&n.ccParams[s.src], units.At(n.now))
-	rate := int64(d.Rate())
+	rate := s.rate
+	if n.control.dcqcn != nil {
+		d := &n.control.dcqcn[q]
+		d.Advance(&n.control.dcqcnParams[s.src], units.At(n.now))
+		rate = int64(d.Rate())
+	}
 	if s.cur != none && n.msgs[s.cur].rate > 0 {
 		rate = min(rate, n.msgs[s.cur].rate)
 	}
-	if rate != s.paceRate {
-		s.paceAt = n.now + mulDiv(s.paceAt-n.now, s.paceRate, rate)
-		s.paceRate = rate
+	if rate == s.paceRate {
+		return
+	}
+	s.paceAt = n.now + mulDiv(s.paceAt-n.now, s.paceRate, rate)
+	s.paceRate = rate
+	// A law that moves with every acknowledgement would cost an event each; an eighth of the wait is let pass (ours).
+	if s.flags&pacing != 0 && s.wakeAt-s.paceAt > (s.wakeAt-n.now)/8 {
+		n.wake(q, s)
 	}
 }
 
@@ -132,43 +141,5 @@ func (n *Network) deactivate(q uint32) {
 		if e.ring == q {
 			e.ring = before
 		}
-	}
-}
-
-// congested answers a marked packet: at most one CNP a period and QP (the notification point of DCQCN).
-func (n *Network) congested(ep, q uint32) {
-	c := &n.nicCounters[ep]
-	c.ECNMarkedPackets++
-	if n.cc == nil {
-		return
-	}
-	r := &n.rcv[q]
-	if r.cnpAt > n.now {
-		return
-	}
-	r.cnpAt = n.now + n.cnpPeriod
-	c.CNPSent++
-	n.sendControl(q, cnp, 0)
-}
-
-// notified is a CNP at the sender.
-func (n *Network) notified(q uint32) {
-	s := &n.snd[q]
-	n.nicCounters[s.src].CNPHandled++
-	if n.cc == nil {
-		return
-	}
-	n.cc[q].CNP(&n.ccParams[s.src], units.At(n.now))
-	n.reprice(q, s)
-}
-
-// newCC makes the parameters of the NIC behind port p.
-func newCC(d DCQCNConfig, line units.Rate) cc.Params {
-	return cc.Params{
-		G: d.G, MinDecFac: d.MinDecFac, InitialAlpha: d.InitialAlpha, RateOnFirstCNP: d.RateOnFirstCNP,
-		AlphaPeriod: d.AlphaPeriod, ReducePeriod: d.ReducePeriod, TimeReset: d.TimeReset,
-		ByteReset: d.ByteReset, Threshold: d.Threshold,
-		AIRate: d.AIRate, HAIRate: d.HAIRate, MinRate: min(d.MinRate, line), LineRate: line,
-		ClampTarget: d.ClampTarget,
 	}
 }

@@ -1,7 +1,5 @@
 package netsim
 
-import "github.com/shunt-network/shunt/netsim/route"
-
 // none is the absent index: no packet, no QP, no message.
 const none = ^uint32(0)
 
@@ -72,9 +70,7 @@ func (n *Network) take() uint32 {
 	if n.sacks != nil {
 		n.sacks = append(n.sacks, sack{})
 	}
-	if n.choice.tags != nil {
-		n.choice.tags = append(n.choice.tags, route.Tag{})
-	}
+	n.growSides()
 	return uint32(len(n.pool.packets) - 1)
 }
 
@@ -83,9 +79,7 @@ func (n *Network) swap(a, b uint32) {
 	x, y := &n.pool.packets[a], &n.pool.packets[b]
 	x.next, y.next = y.next, x.next
 	*x, *y = *y, *x
-	if n.choice.tags != nil {
-		n.choice.tags[a], n.choice.tags[b] = n.choice.tags[b], n.choice.tags[a]
-	}
+	n.swapSides(a, b)
 }
 
 func (n *Network) give(k uint32) {

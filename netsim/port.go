@@ -17,7 +17,9 @@ type port struct {
 	node uint32 // switch number, or endpoint of a NIC
 
 	ready  uint8 // classes with something to send
-	paused uint8 // classes that the peer has paused
+	paused uint8 // classes that the port does not send, because the peer has paused them
+	held   uint8 // classes that the peer has paused; in a storm the watchdog may send them all the same
+	refuse uint8 // classes that the watchdog drops
 	cur    uint8 // class whose turn it is (DWRR)
 	gen    uint16
 
@@ -78,6 +80,9 @@ func (n *Network) transmit(pi uint32, p *port, k uint32) {
 	e.txPacket++
 	if p.dirty {
 		n.spoil(pi, pk)
+	}
+	if n.telemetry != nil && !p.host && pk.kind() == data {
+		n.stamp(pi, p, k)
 	}
 	if p.head == none {
 		p.head = k

@@ -34,6 +34,8 @@ type sender struct {
 	una, nxt, top    uint64 // oldest unacknowledged; next to send; after the newest ever sent
 	end              uint64 // after the newest posted
 	paceAt, paceRate int64  // next packet not before; the rate that was reckoned with
+	wakeAt           int64  // when the evPace that counts is due
+	window, rate     int64  // most in flight; most that may be sent at: noLimit where there is none
 	since            int64  // last progress: what the timeout runs from
 	oldest, cur      uint32 // messages: of una, of nxt
 	newest           uint32
@@ -94,7 +96,7 @@ func (n *Network) canSend(q uint32, s *sender) bool {
 	case tUEC:
 		return n.uecCanSend(q, s)
 	}
-	return s.cur != none && (n.window == 0 || int64(s.nxt-s.una+1)*int64(n.mtu) <= n.window)
+	return s.cur != none && int64(s.nxt-s.una+1)*int64(n.mtu) <= s.window
 }
 
 // signed is the difference of two 24-bit sequence numbers.
@@ -105,6 +107,9 @@ func (n *Network) receiveData(ep, q, k uint32) {
 	pk := &n.pool.packets[k]
 	c := &n.nicCounters[ep]
 	c.RxDataBytes += uint64(pk.size - headerBytes)
+	if n.notes != nil {
+		n.noteArrived(q, k)
+	}
 	if pk.flags&marked != 0 {
 		n.congested(ep, q) // may move the pool
 		pk = &n.pool.packets[k]
@@ -176,8 +181,9 @@ func (n *Network) messageDone(r *receiver) {
 }
 
 // acknowledged is an ACK or NAK at the sender.
-func (n *Network) acknowledged(q uint32, psn uint32, flags uint8, sk sack) {
+func (n *Network) acknowledged(q, k, psn uint32, flags uint8, sk sack) {
 	s := &n.snd[q]
+	before := n.delivered(q, s)
 	d := signed(psn - (s.psn0 + uint32(s.una)))
 	reached := s.una + uint64(d) + 1 // after what it acknowledges
 	if int64(reached) < 0 || reached > s.top {
@@ -195,6 +201,9 @@ func (n *Network) acknowledged(q uint32, psn uint32, flags uint8, sk sack) {
 		if !n.inOrderAcknowledged(q, s, reached, isNAK) {
 			return
 		}
+	}
+	if n.notes != nil {
+		n.heard(q, s, k, flags, before)
 	}
 	if s.flags&inRing != 0 && !n.canSend(q, s) {
 		n.deactivate(q)
@@ -330,6 +339,7 @@ func (n *Network) timeout(q uint32) {
 			n.rewind(s)
 		}
 	}
+	n.timedOut(q, s)
 	s.since = n.now
 	n.arm(q, s)
 	n.activate(q)

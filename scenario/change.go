@@ -32,7 +32,7 @@ func (s *Scenario) change(ch diagnose.Change) (err error) {
 		if !slices.Contains(s.PathChoice.Choices(), ch.Value) {
 			return fmt.Errorf("no such path choice")
 		}
-		s.PathChoice = PathChoice(ch.Value)
+		s.PathChoice = netsim.PathChoice(ch.Value)
 	case "switch.ecn.off":
 		s.Switch.ECN.Off, err = strconv.ParseBool(ch.Value)
 	case "switch.ecn.kmin":

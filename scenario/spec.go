@@ -24,21 +24,14 @@ type Scenario struct {
 	Fabric        fabric.Spec         `yaml:"fabric" required:"true" doc:"the network"`
 	Switch        netsim.SwitchConfig `yaml:"switch" doc:"buffers, PFC, ECN and scheduling of every switch"`
 	NIC           netsim.NICConfig    `yaml:"nic" doc:"transport and congestion control of every NIC"`
-	PathChoice    PathChoice          `yaml:"path_choice" doc:"how a switch picks one of several equal-cost ports"`
+	PathChoice    netsim.PathChoice   `yaml:"path_choice" doc:"how one of several equal-cost paths is chosen"`
+	Path          netsim.PathConfig   `yaml:"path" doc:"parameters of the path choices"`
 	workload.Spec                     // job and background
 	Faults        []Fault             `yaml:"faults" doc:"what goes wrong during the run"`
 	Limit         units.Duration      `yaml:"limit" min:"1us" doc:"simulated time at which the run is cut (default 1s)"`
 	Expect        Expect              `yaml:"expect" doc:"what a diagnosis must come to; checked by the tests and by nothing else"`
 
 	doc *spec.Doc
-}
-
-// PathChoice is netsim's with its choices for the reader of the file.
-type PathChoice string
-
-// Choices lists the path choices of netsim.
-func (PathChoice) Choices() []string {
-	return []string{string(netsim.ECMP), string(netsim.ECMPQPN), string(netsim.Random)}
 }
 
 // FaultKind is netsim's with its choices for the reader of the file.
@@ -94,8 +87,13 @@ func Parse(file string, src []byte) (*Scenario, error) {
 	if len(problems) > 0 {
 		return nil, problems
 	}
+	return read(doc)
+}
+
+// read turns a document into a scenario.
+func read(doc *spec.Doc) (*Scenario, error) {
 	s := &Scenario{doc: doc, Limit: defaultLimit}
-	problems = doc.Decode(s)
+	problems := doc.Decode(s)
 	// What the fields mean together is checked even when some are wrong by themselves, so that all comes out at once;
 	// but a fabric or job whose own fields are wrong would only be complained about twice.
 	if len(problems) == 0 {
@@ -140,7 +138,7 @@ func (s *Scenario) plan(f *fabric.Fabric, report func(path, text string)) *workl
 
 // config is the configuration of the simulator, with its defaults filled in.
 func (s *Scenario) config(faults []netsim.Fault) netsim.Config {
-	return netsim.Defaults(netsim.Config{Seed: s.Seed, Switch: s.Switch, NIC: s.NIC, Path: netsim.PathChoice(s.PathChoice), Faults: faults})
+	return netsim.Defaults(netsim.Config{Seed: s.Seed, Switch: s.Switch, NIC: s.NIC, Path: s.PathChoice, PathParams: s.Path, Faults: faults})
 }
 
 // faults resolves the names of the faults to ports of the fabric.

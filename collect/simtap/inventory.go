@@ -64,7 +64,7 @@ func settings(inv *evidence.Inventory, f *fabric.Fabric, plan *workload.Plan, c 
 		set("switch.ecn.kmax", e.KMax.String())
 		set("switch.ecn.pmax", e.PMax.String())
 	}
-	set("nic.control", c.NIC.Control)
+	set("nic.control", string(c.NIC.Control))
 	set("nic.qps", strconv.Itoa(c.NIC.QPs))
 	set("nic.transport", string(c.NIC.Transport))
 	for _, op := range plan.Ops {

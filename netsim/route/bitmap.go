@@ -27,6 +27,9 @@ type Penalties struct {
 	walk Evenly
 }
 
+// Even is the entropy value of the next packet when none has penalties.
+func (b *Penalties) Even(n uint32, s *Stream) EV { return b.walk.Next(n, s) }
+
 // Next is the entropy value of the next packet. An entropy value with a penalty is passed over and forgiven a little, but only the first on the way, and
 // after a whole round of them the last is taken.
 func (b *Penalties) Next(counts []uint8, s *Stream) EV {

@@ -28,6 +28,9 @@ func FlowHash(src, dst uint32, sport uint16, destQPN uint32) uint32 {
 	return uint32(Mix64(h^uint64(sport)<<32^uint64(destQPN)) >> 32)
 }
 
+// WithEntropy is the hash of a flow whose packets carry entropy value ev instead of a source port of their own. The mixing is left to Pick.
+func WithEntropy(flow uint32, ev EV) uint32 { return flow + uint32(ev)*0x9e3779b1 }
+
 // Pick chooses one of n for a flow at a switch. Switches have different salts, because with the same function and seed
 // in two tiers the second sees only flows that the first sent its way, and part of its ports stays idle (polarisation).
 func Pick(flow, salt, n uint32) uint32 {
