@@ -12,7 +12,8 @@ type Options struct {
 	Text TextOptions
 	// Fails tells whether a finding of this severity fails a check, as JUnit has it. Nil: warnings and worse do.
 	Fails   func(diagnose.Severity) bool
-	Version string // of the program, for formats that name their tool; "" is left out
+	Version string   // of the program, for formats that name their tool; "" is left out
+	Hosts   []string // of the job, for what names where to look
 }
 
 func (o Options) fails(s diagnose.Severity) bool {
@@ -38,11 +39,17 @@ var Formats = []Format{
 	{"markdown", Markdown},
 }
 
+// Notes lists what is made of a report and is not the report: what to do next.
+var Notes = []Format{
+	{"ask", Script},
+}
+
 // FormatOf finds a form by its name.
 func FormatOf(name string) (Format, bool) {
-	i := slices.IndexFunc(Formats, func(f Format) bool { return f.Name == name })
-	if i < 0 {
-		return Format{}, false
+	for _, list := range [][]Format{Formats, Notes} {
+		if i := slices.IndexFunc(list, func(f Format) bool { return f.Name == name }); i >= 0 {
+			return list[i], true
+		}
 	}
-	return Formats[i], true
+	return Format{}, false
 }

@@ -26,7 +26,7 @@ type explainOptions struct {
 	seed                          uint64
 	seedSet                       bool
 	noTrial                       bool
-	redact                        bool
+	redact, ask                   bool
 	outputs                       outputs
 }
 
@@ -90,6 +90,7 @@ as they are, wrapped, mixed or half missing. - reads standard input.`,
 	}
 	f := c.Flags()
 	f.VarP(&o.outputs, "output", "o", "form of the report and, after =, the file it goes to (else stdout): "+strings.Join(formatNames(), ", ")+"; repeatable")
+	f.BoolVar(&o.ask, "ask", false, "print what to run next to settle the open doubts, as a script that only reads (as -o ask)")
 	f.BoolVar(&o.redact, "redact", false, "replace names of hosts, addresses, GIDs, serial numbers and paths, the same by the same, in every output")
 	f.BoolVar(&o.json, "json", false, "print JSON ("+report.Schema+"), as -o json")
 	f.Var(&o.failOn, "fail-on", "exit with 1 on findings of this severity or worse: critical, warning, note or none")
@@ -124,9 +125,14 @@ func (a *app) explain(ctx context.Context, paths []string, o explainOptions) err
 	if o.seeds < 1 || o.seeds > maxSeeds {
 		return fail(exitUsage, "--seeds %d is not between 1 and %d; --no-trial tries nothing", o.seeds, maxSeeds)
 	}
-	if o.json {
-		if err := o.outputs.Set("json"); err != nil {
-			return fail(exitUsage, "--json: %w", err)
+	for _, short := range []struct {
+		given bool
+		name  string
+	}{{o.json, "json"}, {o.ask, "ask"}} {
+		if short.given {
+			if err := o.outputs.Set(short.name); err != nil {
+				return fail(exitUsage, "--%s: %w", short.name, err)
+			}
 		}
 	}
 	if err := reachable(paths); err != nil {
@@ -136,11 +142,15 @@ func (a *app) explain(ctx context.Context, paths []string, o explainOptions) err
 	if err != nil {
 		return err
 	}
-	r := d.report
+	r, hosts := d.report, d.hosts()
 	if o.redact {
-		r = d.redactor(paths).Redact(r)
+		x := d.redactor(paths)
+		r = x.Redact(r)
+		for i, h := range hosts {
+			hosts[i] = x.Text(h)
+		}
 	}
-	if err := a.print(r, o); err != nil {
+	if err := a.print(r, hosts, o); err != nil {
 		return err
 	}
 	return verdict(r, o.failOn)
@@ -158,6 +168,21 @@ func unfinished() *answer {
 	r := report.New(diagnose.Result{}, nil, nil)
 	r.Interrupted = true
 	return &answer{report: r}
+}
+
+// hosts lists the hosts that the input names, without their domains.
+func (d *answer) hosts() []string {
+	if d.inv == nil {
+		return nil
+	}
+	var hosts []string
+	names, _ := d.inv.Names()
+	for _, h := range names {
+		if h, _, _ = strings.Cut(h, "."); !slices.Contains(hosts, h) {
+			hosts = append(hosts, h)
+		}
+	}
+	return hosts
 }
 
 // redactor knows the names in the answer and the paths it was asked with.

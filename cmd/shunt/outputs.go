@@ -6,6 +6,7 @@ import (
 	"io"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 
 	"github.com/shunt-network/shunt/report"
@@ -56,7 +57,7 @@ func (o *outputs) Set(text string) error {
 
 func formatNames() []string {
 	var names []string
-	for _, f := range report.Formats {
+	for _, f := range slices.Concat(report.Formats, report.Notes) {
 		names = append(names, f.Name)
 	}
 	return names
@@ -80,8 +81,8 @@ func (o *outputs) toStdout() report.Format {
 
 // print writes the report in every form that was asked for: the files first, so that whoever reads stdout to its end
 // finds them complete.
-func (a *app) print(r *report.Report, o explainOptions) error {
-	opt := report.Options{Version: moduleVersion(), Fails: o.failOn.fails}
+func (a *app) print(r *report.Report, hosts []string, o explainOptions) error {
+	opt := report.Options{Version: moduleVersion(), Fails: o.failOn.fails, Hosts: hosts}
 	for _, out := range o.outputs.list {
 		if out.path == "" {
 			continue
