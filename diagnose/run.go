@@ -68,7 +68,7 @@ func run(v *View, causes []Cause) Result {
 }
 
 // fold moves every finding that another one explains into that one, through chains of causes, and orders the rest. A
-// note changes nothing and so explains nothing; what explains something critical is critical itself.
+// note changes nothing and so explains nothing but notes; what explains something critical is critical itself.
 func fold(all []Finding, explains map[string][]string) []Finding {
 	slices.SortStableFunc(all, before)
 	// reaches tells whether cause a explains cause b, directly or through others that were found too.
@@ -88,7 +88,7 @@ func fold(all []Finding, explains map[string][]string) []Finding {
 	roots := []Finding{}
 	for i := range all {
 		explained := slices.ContainsFunc(all, func(by Finding) bool {
-			return by.Code != all[i].Code && by.Severity > Note && reaches(by.Code, all[i].Code, map[string]bool{}) &&
+			return by.Code != all[i].Code && may(by, all[i]) && reaches(by.Code, all[i].Code, map[string]bool{}) &&
 				!reaches(all[i].Code, by.Code, map[string]bool{}) && !dearer(all[i], by)
 		})
 		if !explained {
@@ -100,7 +100,7 @@ func fold(all []Finding, explains map[string][]string) []Finding {
 	}
 	for _, f := range all {
 		for i := range roots {
-			if f.Code != roots[i].Code && roots[i].Severity > Note && !isRoot(f) && reaches(roots[i].Code, f.Code, map[string]bool{}) {
+			if f.Code != roots[i].Code && may(roots[i], f) && !isRoot(f) && reaches(roots[i].Code, f.Code, map[string]bool{}) {
 				roots[i].Consequences = append(roots[i].Consequences, Consequence{f.Code, f.Title})
 				roots[i].Severity = max(roots[i].Severity, f.Severity)
 				break
@@ -110,6 +110,9 @@ func fold(all []Finding, explains map[string][]string) []Finding {
 	slices.SortStableFunc(roots, before)
 	return roots
 }
+
+// may tells whether a is weighty enough to explain b.
+func may(a, b Finding) bool { return a.Severity > Note || b.Severity == Note }
 
 // before is the order of findings: by severity, confidence, layer from the bottom up, and code.
 func before(a, b Finding) int {
