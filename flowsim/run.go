@@ -35,7 +35,7 @@ type Network struct {
 	gpuFree, nvlinkFree []int64
 	todo                []uint32
 	todoHead            int
-	left                int
+	left, total         int
 
 	down      []uint8   // by port: link-down faults upon it
 	before    []float64 // by port: bytes carried before the last change of paths
@@ -65,6 +65,7 @@ func New(f *fabric.Fabric, plan *workload.Plan, c Config) (*Network, error) {
 	for i := range plan.Ops {
 		if !plan.Ops[i].Background {
 			n.left++
+			n.total++
 		}
 		n.times[i].End = units.At(-1)
 		if n.waits[i] = plan.Dependencies(workload.OpID(i)); n.waits[i] == 0 {
@@ -278,3 +279,25 @@ func (n *Network) Bytes(p fabric.PortID) uint64 {
 
 // Rate is what port p runs at now, 0 while its link is down.
 func (n *Network) Rate(p fabric.PortID) units.Rate { return n.links.rate[p] }
+
+// Done is the share of the operations that the run waits for which have ended.
+func (n *Network) Done() float64 {
+	if n.total == 0 {
+		return 1
+	}
+	return 1 - float64(n.left)/float64(n.total)
+}
+
+// Fingerprint folds start and end of every operation and the bytes of every port into 64 bits.
+func (n *Network) Fingerprint() uint64 {
+	h := uint64(fnvOffset)
+	add := func(v uint64) { h = (h ^ v) * fnvPrime; h ^= h >> 29 }
+	for _, t := range n.times {
+		add(uint64(t.Start.PS()))
+		add(uint64(t.End.PS()))
+	}
+	for p := range n.f.Ports {
+		add(n.Bytes(fabric.PortID(p)))
+	}
+	return h
+}

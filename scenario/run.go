@@ -24,11 +24,20 @@ type Run struct {
 	Inventory *evidence.Inventory
 	Window    *telemetry.Window
 	Cut       bool // the limit of the scenario ended it
+
+	Engine    Engine
+	Times     []netsim.OpTime // start and end of every operation of the plan
+	Transport *Transport      // what the NICs had to repeat; nil where the engine knows no packets
 }
 
 // Run simulates the scenario once. progress, where given, is told the share of operations that are done. A cancelled
 // context ends the run with the context's error.
 func (s *Scenario) Run(ctx context.Context, progress func(done float64)) (*Run, error) {
+	return s.packets(ctx, progress, nil)
+}
+
+// packets is Run with a log of what happened, where one is given.
+func (s *Scenario) packets(ctx context.Context, progress func(done float64), log *Log) (*Run, error) {
 	var problems error
 	report := func(path, text string) {
 		if problems == nil {
@@ -55,11 +64,14 @@ func (s *Scenario) Run(ctx context.Context, progress func(done float64)) (*Run, 
 			ended++
 		}
 	}}
+	if log != nil {
+		log.watch(f, c.Probe)
+	}
 	net, err := netsim.New(f, plan, c)
 	if err != nil {
 		return nil, fmt.Errorf("scenario: %w", err)
 	}
-	r := &Run{Seed: s.Seed, Fabric: f, Plan: plan, Config: c}
+	r := &Run{Seed: s.Seed, Fabric: f, Plan: plan, Config: c, Engine: Packets}
 	tap := simtap.New(f, net, classes(plan, c), s.Seed)
 	limit := units.At(int64(s.Limit))
 	for done := false; !done; {
@@ -95,6 +107,7 @@ func (s *Scenario) Run(ctx context.Context, progress func(done float64)) (*Run, 
 	if r.Summary, err = net.Finish(); err != nil {
 		return nil, fmt.Errorf("scenario: %w", err)
 	}
+	r.Times, r.Transport = net.Ops(), transportOf(f, net)
 	return r, nil
 }
 

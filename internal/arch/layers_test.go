@@ -186,6 +186,7 @@ func TestRulesBite(t *testing.T) {
 var linked = []string{
 	"github.com/spf13/cobra", "github.com/spf13/pflag", "github.com/inconshreveable/mousetrap",
 	"go.yaml.in/yaml/v4", "github.com/google/jsonschema-go", "golang.org/x/term", "golang.org/x/sys",
+	"github.com/parquet-go/parquet-go", // decision 0007, with what it brings
 }
 
 func TestShuntLinksFewModules(t *testing.T) {

@@ -15,7 +15,7 @@ func (d *Doc) Decode(v any) Problems {
 	if target.Kind() != reflect.Pointer || target.IsNil() || target.Elem().Kind() != reflect.Struct {
 		panic(fmt.Sprintf("spec: Decode needs a pointer to a struct, got %T", v))
 	}
-	r := &reader{file: d.File, fields: map[reflect.Type][]field{}}
+	r := &reader{file: d.File, origins: d.origins, fields: map[reflect.Type][]field{}}
 	root := d.root
 	if root == nil || isNull(root) {
 		root = &yaml.Node{Kind: yaml.MappingNode, Line: 1, Column: 1} // an empty file has no field
@@ -30,6 +30,7 @@ func (d *Doc) Decode(v any) Problems {
 // reader is one Decode at work.
 type reader struct {
 	file     string
+	origins  []string
 	problems Problems
 	more     int // problems past MaxProblems
 	aliased  int // nodes read through aliases
@@ -44,7 +45,8 @@ func (r *reader) report(n *yaml.Node, format string, args ...any) {
 		r.more++
 		return
 	}
-	r.problems = append(r.problems, Problem{r.file, n.Line, n.Column, fmt.Sprintf(format, args...)})
+	file, line, col := placed(r.file, r.origins, n.Line, n.Column)
+	r.problems = append(r.problems, Problem{file, line, col, fmt.Sprintf(format, args...)})
 }
 
 // value reads node n into v. name is what messages call it.

@@ -23,7 +23,8 @@ const (
 type Doc struct {
 	File string
 
-	root *yaml.Node // nil for an empty file
+	root    *yaml.Node // nil for an empty file
+	origins []string   // of fields that were set from outside
 }
 
 // Parse reads src as one YAML document. file is the name used in problems. The Doc is nil when there are

@@ -27,7 +27,8 @@ func (d *Doc) Has(path string) bool {
 // Problem is a problem at the place of the field at path.
 func (d *Doc) Problem(path, text string) Problem {
 	line, col := d.At(path)
-	return Problem{d.File, line, col, text}
+	file, line, col := placed(d.File, d.origins, line, col)
+	return Problem{file, line, col, text}
 }
 
 // Reporter returns a function that adds a problem to ps for a field below prefix; with an empty prefix, paths
