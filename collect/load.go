@@ -3,6 +3,7 @@ package collect
 import (
 	"errors"
 	"fmt"
+	"io"
 	"io/fs"
 	"os"
 	"path"
@@ -29,6 +30,7 @@ type Options struct {
 	MaxFiles     int   // 0: MaxFiles
 	MaxDepth     int   // 0: MaxDepth
 	MaxFileBytes int64 // 0: MaxFileBytes
+	MaxUnpacked  int64 // 0: MaxUnpacked
 }
 
 func (o Options) filled() Options {
@@ -40,6 +42,9 @@ func (o Options) filled() Options {
 	}
 	if o.MaxFileBytes <= 0 {
 		o.MaxFileBytes = MaxFileBytes
+	}
+	if o.MaxUnpacked <= 0 {
+		o.MaxUnpacked = MaxUnpacked
 	}
 	return o
 }
@@ -59,7 +64,7 @@ func (e *NothingReadError) Error() string {
 	return b.String()
 }
 
-// Load reads files and folders; "-" is standard input. The error is a *NothingReadError: whatever else goes wrong
+// Load reads files, folders and archives of both; "-" is standard input. The error is a *NothingReadError: whatever else goes wrong
 // is told in the inventory's Unreadable.
 func Load(paths []string, opt Options) (*evidence.Inventory, *telemetry.Window, error) {
 	s := newSession(opt)
@@ -98,8 +103,11 @@ func LoadFS(fsys fs.FS) (*evidence.Inventory, *telemetry.Window, error) {
 
 // root is where a walk began.
 type root struct {
-	show string // how the user wrote it
-	name string // the folder's name where it tells something, else ""
+	show   string // how the user wrote it
+	name   string // the folder's name where it tells something, else ""
+	host   string // the host everything below is of, "" where no file tells
+	below  string // the folder whose files told the host
+	layers int    // archives the walk is inside of
 }
 
 // path reads one path a user gave.
@@ -113,7 +121,7 @@ func (s *session) path(p string, above map[string]string) {
 	case err != nil:
 		s.unreadable(p, reason(err))
 	case info.IsDir():
-		s.walk(os.DirFS(p), ".", root{p, above[p]}, 0)
+		s.walk(os.DirFS(p), ".", root{show: p, name: above[p]}, 0)
 	default:
 		clean := filepath.ToSlash(filepath.Clean(p))
 		s.file(os.DirFS(filepath.Dir(p)), path.Base(clean), input{name: path.Join(above[p], path.Base(clean)), show: clean})
@@ -131,6 +139,9 @@ func (s *session) walk(fsys fs.FS, dir string, from root, depth int) {
 	if err != nil {
 		s.unreadable(join(from.show, dir), reason(err))
 		return
+	}
+	if host := hostHere(fsys, dir, entries); host != "" {
+		from.host, from.below = host, dir
 	}
 	for _, e := range entries {
 		name := path.Join(dir, e.Name())
@@ -152,21 +163,35 @@ func (s *session) walk(fsys fs.FS, dir string, from root, depth int) {
 		case mode.IsDir():
 			s.walk(fsys, name, from, depth+1)
 		case mode.IsRegular():
-			s.file(fsys, name, input{name: path.Join(from.name, name), show: join(from.show, name)})
+			s.file(fsys, name, from.input(name))
 		default:
 			s.unreadable(join(from.show, name), "not a regular file")
 		}
 	}
 }
 
+// input is a file of a walk.
+func (from root) input(name string) input {
+	return input{name: path.Join(from.name, name), show: join(from.show, name), host: from.host, naming: from.host != "" && hostFile(below(from.below, name)), layers: from.layers}
+}
+
+// below is a path as seen from a folder above it.
+func below(dir, name string) string {
+	if dir == "." {
+		return name
+	}
+	return strings.TrimPrefix(name, dir+"/")
+}
+
 func join(show, name string) string { return filepath.ToSlash(filepath.Join(show, name)) }
 
 // file reads one file of a file system.
 func (s *session) file(fsys fs.FS, name string, in input) {
-	if s.files++; s.files > s.opt.MaxFiles {
-		if s.files == s.opt.MaxFiles+1 {
-			s.unreadable(in.show, fmt.Sprintf("the first of the files past the limit of %d", s.opt.MaxFiles))
-		}
+	if !s.count(in.show) {
+		return
+	}
+	if in.naming {
+		s.named(in)
 		return
 	}
 	r, err := fsys.Open(name)
@@ -175,7 +200,26 @@ func (s *session) file(fsys fs.FS, name string, in input) {
 		return
 	}
 	defer r.Close()
+	if in.layers > 0 {
+		s.stream(in, s.metered(r))
+		return
+	}
+	in.reopen = func() (io.ReadCloser, error) { return fsys.Open(name) }
+	if at, ok := r.(io.ReaderAt); ok {
+		if info, err := r.Stat(); err == nil {
+			in.at, in.size = at, info.Size()
+		}
+	}
 	s.stream(in, r)
+}
+
+// count counts a file; false means that it is past the limit.
+func (s *session) count(show string) bool {
+	s.files++
+	if s.files == s.opt.MaxFiles+1 {
+		s.unreadable(show, fmt.Sprintf("the first of the files past the limit of %d", s.opt.MaxFiles))
+	}
+	return s.files <= s.opt.MaxFiles
 }
 
 // reason is what went wrong without the path, which stands beside it anyway.

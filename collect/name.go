@@ -15,6 +15,9 @@ import (
 // looks like a host.
 func hostOf(name string) string {
 	dir, base := path.Split(name)
+	if host := debugFileHost(base); host != "" {
+		return host
+	}
 	base = strings.TrimSuffix(base, path.Ext(base))
 	for _, token := range strings.Split(withoutDevice(base), "_") {
 		if hostLike(token) {
@@ -23,8 +26,31 @@ func hostOf(name string) string {
 	}
 	parts := strings.Split(strings.Trim(dir, "/"), "/")
 	for i := len(parts) - 1; i >= 0; i-- {
+		if host := sosHost(parts[i]); host != "" {
+			return host
+		}
 		if hostLike(parts[i]) && deviceOf(parts[i]) == "" {
 			return short(parts[i])
+		}
+	}
+	return ""
+}
+
+// debugFileHost reads the host from the names people give NCCL_DEBUG_FILE, whose %h becomes the host and %p the process
+// (ncclDebugInit in src/debug.cc of NCCL): nccl.%h.%p, nccl.%h.%p.log, and the inspector's HOST-pidNUMBER.log.
+func debugFileHost(base string) string {
+	base = strings.TrimSuffix(strings.TrimSuffix(strings.TrimSuffix(base, ".txt"), ".jsonl"), ".log")
+	if host, pid, ok := strings.Cut(base, "-pid"); ok && digits(pid) {
+		return short(host)
+	}
+	parts := strings.Split(base, ".")
+	n := len(parts)
+	if n < 3 || !digits(parts[n-1]) || len(parts[n-1]) < 2 { // one digit is a rotated log's
+		return ""
+	}
+	for _, p := range parts[1 : n-1] {
+		if hostLike(p) {
+			return p
 		}
 	}
 	return ""

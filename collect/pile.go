@@ -8,6 +8,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/shunt-network/shunt/collect/document"
 	"github.com/shunt-network/shunt/collect/environ"
 	"github.com/shunt-network/shunt/collect/fragment"
 	"github.com/shunt-network/shunt/collect/joblog"
@@ -28,6 +29,10 @@ type pile struct {
 	test     string   // of nccl-tests, named by a command line
 	sections map[string]*section
 	order    []*section
+	markdown bool
+
+	gathering *gathering // the JSON value that is open, nil where none is
+	replaying bool       // lines are those of a value or a log entry, and begin no other
 }
 
 // section is the output that is being read, of one host where lines carry their host (pdsh, clush).
@@ -39,15 +44,28 @@ type section struct {
 // ender is a parser that knows what it read only once its output is over.
 type ender interface{ End() }
 
-// pile reads a text to its end.
+// newPile makes a reader of one text.
+func newPile(s *session, f *fragment.Fragment) *pile {
+	return &pile{s: s, f: f, device: f.Device, sections: map[string]*section{}}
+}
+
+// pile reads a text to its end and lists it.
 func (s *session) pile(f *fragment.Fragment, r io.Reader) {
-	p := &pile{s: s, f: f, device: f.Device, sections: map[string]*section{}}
-	markdown := strings.EqualFold(path.Ext(f.File), ".md")
+	p := newPile(s, f)
+	lr := p.read(r)
+	p.ended(lr)
+}
+
+// read reads a text to its end.
+func (p *pile) read(r io.Reader) *lines.Reader {
+	p.markdown = strings.EqualFold(path.Ext(p.f.File), ".md")
 	fenced := false
 	lr := lines.NewReader(r)
+	lr.Keep = keepWhole
 	for line, ok := lr.Next(); ok; line, ok = lr.Next() {
-		if markdown { // prose quotes outputs to talk about them; only what stands in a fence was printed by a tool
+		if p.markdown { // prose quotes outputs to talk about them; only what stands in a fence was printed by a tool
 			if t := bytes.TrimLeft(line, " "); bytes.HasPrefix(t, []byte("```")) || bytes.HasPrefix(t, []byte("~~~")) {
+				p.gathered()
 				fenced = !fenced
 				continue
 			}
@@ -57,13 +75,25 @@ func (s *session) pile(f *fragment.Fragment, r io.Reader) {
 		}
 		p.line(line, lr.N)
 	}
+	p.gathered()
 	for _, sec := range p.order {
 		sec.end()
 	}
-	p.ended(lr, markdown)
+	return lr
+}
+
+// keepWhole is how much is kept of a long line: all of one that is a JSON value.
+func keepWhole(head []byte) int {
+	if document.Starts(head) {
+		return document.MaxBytes
+	}
+	return 0
 }
 
 func (p *pile) line(line []byte, n int) {
+	if p.json(line, n) {
+		return
+	}
 	if program := p.s.nccl.Line(p.f, line, n); program != nccl.None {
 		p.note(Format(program))
 		p.host(p.s.nccl.Host)
@@ -154,10 +184,10 @@ func (p *pile) host(name string) {
 }
 
 // ended lists the file, or names why it is of no use.
-func (p *pile) ended(lr *lines.Reader, markdown bool) {
+func (p *pile) ended(lr *lines.Reader) {
 	inv, f := p.s.inv, p.f
 	if err := lr.Err(); err != nil {
-		inv.Unreadable = append(inv.Unreadable, evidence.Unreadable{From: f.At(lr.N), Why: "cut off: " + reason(err)})
+		inv.Unreadable = append(inv.Unreadable, unreadableAt(f.At(lr.N), "cut off: "+reason(err)))
 	}
 	if lr.Cut > 0 {
 		p.s.unreadable(f.File, fmt.Sprintf("%d lines longer than %d bytes were cut", lr.Cut, lines.MaxLine))
@@ -169,7 +199,7 @@ func (p *pile) ended(lr *lines.Reader, markdown bool) {
 			host = p.hosts[0]
 		}
 		inv.Files = append(inv.Files, evidence.File{Path: f.File, Format: strings.Join(p.formats, ", "), Host: host})
-	case markdown:
+	case p.markdown:
 		p.s.unreadable(f.File, "prose without a block of output")
 	case lr.Err() == nil:
 		p.s.unreadable(f.File, "not recognised")

@@ -3,7 +3,6 @@ package collect
 import (
 	"bytes"
 
-	"github.com/shunt-network/shunt/collect/cloud"
 	"github.com/shunt-network/shunt/collect/environ"
 	"github.com/shunt-network/shunt/collect/ethtool"
 	"github.com/shunt-network/shunt/collect/fragment"
@@ -13,7 +12,6 @@ import (
 	"github.com/shunt-network/shunt/collect/joblog"
 	"github.com/shunt-network/shunt/collect/kmsg"
 	"github.com/shunt-network/shunt/collect/limits"
-	"github.com/shunt-network/shunt/collect/lines"
 	"github.com/shunt-network/shunt/collect/lspci"
 	"github.com/shunt-network/shunt/collect/mlxconfig"
 	"github.com/shunt-network/shunt/collect/nccl"
@@ -22,7 +20,6 @@ import (
 	"github.com/shunt-network/shunt/collect/sonic"
 	"github.com/shunt-network/shunt/collect/sysfs"
 	"github.com/shunt-network/shunt/collect/topology"
-	"github.com/shunt-network/shunt/evidence"
 )
 
 // Format is what a file, or a part of one, is.
@@ -102,7 +99,6 @@ var kinds = []kind{
 	{IPTables, iptables.Starts, func(_ *session, f *fragment.Fragment) parser { return iptables.New(f) }},
 	{KernelLog, kmsg.Starts, func(_ *session, f *fragment.Fragment) parser { return kmsg.New(f) }},
 	{MLXConfig, mlxconfig.Starts, func(_ *session, f *fragment.Fragment) parser { return mlxconfig.New(f) }},
-	{SecurityGroups, cloud.Starts, func(_ *session, f *fragment.Fragment) parser { return cloud.New(f) }},
 	{PFCWatchdog, sonic.StartsWatchdog, func(_ *session, f *fragment.Fragment) parser { return sonic.NewWatchdog(f) }},
 	{FECStatus, sonic.StartsFEC, func(_ *session, f *fragment.Fragment) parser { return sonic.NewFEC(f) }},
 	{EthtoolStatistics, ethtool.StartsStatistics, func(_ *session, f *fragment.Fragment) parser { return ethtool.NewStatistics(f) }},
@@ -117,22 +113,13 @@ func Sniff(name string, head []byte) Format {
 	if notText(head) != "" {
 		return Unknown
 	}
-	scratch, events := &evidence.Inventory{}, fragment.NewEvents()
-	log, job := nccl.NewLog(scratch, events), joblog.New(scratch, events)
-	f := fragment.New(scratch, name)
-	r := lines.NewReader(bytes.NewReader(head))
-	for line, ok := r.Next(); ok; line, ok = r.Next() {
-		if program := log.Line(f, line, r.N); program != nccl.None {
-			return Format(program)
-		}
-		if program := job.Line(f, line, r.N); program != joblog.None {
-			return Format(program)
-		}
-		if k := detect(lines.Unwrap(line)); k >= 0 {
-			return kinds[k].format
-		}
+	s := newSession(Options{})
+	p := newPile(s, fragment.New(s.inv, name))
+	p.read(bytes.NewReader(head))
+	if len(p.formats) == 0 {
+		return Unknown
 	}
-	return Unknown
+	return Format(p.formats[0])
 }
 
 // detect finds the format whose first line this may be, -1 where there is none.
@@ -155,7 +142,7 @@ func notText(head []byte) string {
 		return "UTF-16 text: save it as UTF-8"
 	case bytes.HasPrefix(head, []byte("\xd4\xc3\xb2\xa1")), bytes.HasPrefix(head, []byte("\xa1\xb2\xc3\xd4")), bytes.HasPrefix(head, []byte("\x0a\x0d\x0d\x0a")):
 		return "packet capture: no reader for it"
-	case bytes.IndexByte(head, 0) >= 0, bytes.HasPrefix(head, []byte("\x1f\x8b")):
+	case bytes.IndexByte(head, 0) >= 0:
 		return "binary"
 	}
 	return ""

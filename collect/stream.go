@@ -2,8 +2,6 @@ package collect
 
 import (
 	"bufio"
-	"bytes"
-	"compress/gzip"
 	"fmt"
 	"io"
 	"path"
@@ -30,6 +28,8 @@ type session struct {
 	tests  map[string]bool // of nccl-tests, named by command lines
 	files  int
 	opened int
+
+	unpacked int64 // bytes that came out of archives
 }
 
 func newSession(opt Options) *session {
@@ -42,13 +42,24 @@ func newSession(opt Options) *session {
 
 // input is a file and the names it goes by.
 type input struct {
-	name     string // decides about host, device and moment
-	show     string // stands in sources
-	unzipped bool   // it stood in a gzip file
+	name   string // decides about device and moment, and about the host where nothing else does
+	show   string // stands in sources
+	host   string // the host it is of, "" where only the name may tell
+	naming bool   // it was read for the host's name
+	layers int    // packings that were taken off
+
+	// An archive is read a second time, or in place, where that is possible; else they are nil.
+	reopen func() (io.ReadCloser, error)
+	at     io.ReaderAt
+	size   int64
 }
 
 func (s *session) unreadable(show, why string) {
-	s.inv.Unreadable = append(s.inv.Unreadable, evidence.Unreadable{From: evidence.Source{File: show}, Why: why})
+	s.inv.Unreadable = append(s.inv.Unreadable, unreadableAt(evidence.Source{File: show}, why))
+}
+
+func unreadableAt(from evidence.Source, why string) evidence.Unreadable {
+	return evidence.Unreadable{From: from, Why: why}
 }
 
 // headBytes is how much of a file is looked at to tell text from binary.
@@ -61,12 +72,13 @@ func (s *session) stream(in input, r io.Reader) {
 	if tree { // the name of the file is that of a counter: what stands above the device names host and moment
 		in.name = path.Dir(at.Root) + "/"
 	}
-	f.Host = hostOf(in.name)
+	if f.Host = in.host; f.Host == "" {
+		f.Host = hostOf(in.name)
+	}
 	if !tree {
 		f.Device = deviceOf(in.name)
 	}
-	limited := &io.LimitedReader{R: r, N: s.opt.MaxFileBytes}
-	br := bufio.NewReaderSize(limited, headBytes)
+	br := bufio.NewReaderSize(r, headBytes)
 	head, err := br.Peek(headBytes)
 	if len(head) == 0 && err != nil && err != io.EOF {
 		s.unreadable(in.show, reason(err))
@@ -82,31 +94,19 @@ func (s *session) stream(in input, r io.Reader) {
 		s.unreadable(in.show, "empty file")
 		return
 	}
-	if bytes.HasPrefix(head, []byte("\x1f\x8b")) && !in.unzipped { // once: there are gzip files that hold themselves
-		s.unzip(in, br)
+	if s.unpack(in, br) {
 		return
 	}
 	if why := notText(head); why != "" {
 		s.unreadable(in.show, why)
 		return
 	}
-	s.pile(f, br)
+	limited := &io.LimitedReader{R: br, N: s.opt.MaxFileBytes}
+	s.pile(f, limited)
 	s.keep(f, in)
-	if more, _ := r.Read(make([]byte, 1)); limited.N <= 0 && more > 0 {
+	if more, _ := br.Peek(1); limited.N <= 0 && len(more) > 0 {
 		s.unreadable(in.show, fmt.Sprintf("larger than %d bytes: the rest was not read", s.opt.MaxFileBytes))
 	}
-}
-
-// unzip reads a gzip file as what is in it. Its limit is that of any file, so that a small file that unpacks to
-// terabytes ends there.
-func (s *session) unzip(in input, r io.Reader) {
-	z, err := gzip.NewReader(r)
-	if err != nil {
-		s.unreadable(in.show, "damaged gzip file: "+err.Error())
-		return
-	}
-	in.name, in.unzipped = strings.TrimSuffix(in.name, ".gz"), true
-	s.stream(in, z)
 }
 
 // part is an input with samples, and the moment it was made at.

@@ -6,16 +6,11 @@
 package cloud
 
 import (
-	"bytes"
 	"encoding/json"
-	"io"
 
 	"github.com/shunt-network/shunt/collect/fragment"
 	"github.com/shunt-network/shunt/evidence"
 )
-
-// MaxBytes is how much of an answer is read: AWS allows 1000 rules a group, of some 600 bytes each.
-const MaxBytes = 8 << 20
 
 // MaxRules limits the rules kept of one answer.
 const MaxRules = 1 << 14
@@ -47,56 +42,10 @@ type permission struct {
 	} `json:"UserIdGroupPairs"`
 }
 
-// Rules gathers the lines of one answer, which is read when it is over: JSON has no lines.
-type Rules struct {
-	f    *fragment.Fragment
-	text bytes.Buffer
-	from int
-}
-
-// New makes a reader for one answer.
-func New(f *fragment.Fragment) *Rules { return &Rules{f: f} }
-
-// Starts tells whether a line begins an answer.
-func Starts(line []byte) bool {
-	return bytes.Contains(line, []byte(`"SecurityGroupRules"`)) || bytes.Contains(line, []byte(`"SecurityGroups"`))
-}
-
-// Parse reads an answer.
-func Parse(r io.Reader, f *fragment.Fragment) error {
-	text, err := io.ReadAll(io.LimitReader(r, MaxBytes))
-	if err != nil {
-		return err
-	}
-	return parse(text, f, 1)
-}
-
-// Line reads one line.
-func (r *Rules) Line(line []byte, n int) bool {
-	if r.from == 0 {
-		r.from = n
-		if t := bytes.TrimSpace(line); len(t) > 0 && t[0] != '{' {
-			r.text.WriteByte('{') // the brace stood on a line of its own, which told nothing
-		}
-	}
-	if r.text.Len()+len(line) > MaxBytes {
-		return false
-	}
-	r.text.Write(line)
-	r.text.WriteByte('\n')
-	return true
-}
-
-// End reads what was gathered.
-func (r *Rules) End() {
-	if err := parse(r.text.Bytes(), r.f, r.from); err != nil {
-		r.f.Inv.Unreadable = append(r.f.Inv.Unreadable, evidence.Unreadable{From: r.f.At(r.from), Why: "security groups: " + err.Error()})
-	}
-}
-
-func parse(text []byte, f *fragment.Fragment, line int) error {
+// Read reads an answer that begins on a line.
+func Read(f *fragment.Fragment, text []byte, line int) error {
 	var a answer
-	if err := json.NewDecoder(bytes.NewReader(text)).Decode(&a); err != nil {
+	if err := json.Unmarshal(text, &a); err != nil {
 		return err
 	}
 	add := func(egress bool, protocol, cidr, group string) {

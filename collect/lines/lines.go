@@ -19,8 +19,11 @@ const MaxLine = 64 << 10
 type Reader struct {
 	// N is the 1-based number of the line Next returned last.
 	N int
-	// Cut counts the lines that were longer than MaxLine.
+	// Cut counts the lines that were longer than is kept of them.
 	Cut int
+	// Keep tells how much of a line that begins in this way is kept; nil, or less than MaxLine, is MaxLine. A tool
+	// that answers in JSON puts megabytes on one line.
+	Keep func(head []byte) int
 
 	r    *bufio.Reader
 	rest []byte // what follows a bare carriage return in the current line
@@ -67,10 +70,22 @@ func (r *Reader) Next() (line []byte, ok bool) {
 
 // cut keeps the beginning of a line that does not fit and reads the rest away.
 func (r *Reader) cut(head []byte) []byte {
+	keep := MaxLine
+	if r.Keep != nil {
+		keep = max(keep, r.Keep(head))
+	}
 	r.long = append(r.long[:0], head...)
-	r.Cut++
+	cut := false
 	for errors.Is(r.err, bufio.ErrBufferFull) {
-		_, r.err = r.r.ReadSlice('\n')
+		head, r.err = r.r.ReadSlice('\n')
+		if !cut && len(r.long)+len(head) <= keep {
+			r.long = append(r.long, head...)
+		} else if len(bytes.TrimRight(head, "\r\n")) > 0 {
+			cut = true
+		}
+	}
+	if cut {
+		r.Cut++
 	}
 	return r.long
 }

@@ -45,6 +45,24 @@ func TestLongLine(t *testing.T) {
 	}
 }
 
+// Of a line of which more is to be kept, more is kept, and no more than that.
+func TestKeep(t *testing.T) {
+	r := NewReader(strings.NewReader("{" + strings.Repeat("x", 3*MaxLine) + "\ny" + strings.Repeat("x", 3*MaxLine) + "\n{" + strings.Repeat("x", 9*MaxLine) + "\n"))
+	r.Keep = func(head []byte) int {
+		if head[0] == '{' {
+			return 4 * MaxLine
+		}
+		return 0
+	}
+	var lengths []int
+	for _, l := range all(r) {
+		lengths = append(lengths, len(l.Line))
+	}
+	if len(lengths) != 3 || lengths[0] != 3*MaxLine+1 || lengths[1] != MaxLine || lengths[2] > 4*MaxLine || lengths[2] < 2*MaxLine || r.Cut != 2 {
+		t.Errorf("lengths %v, %d cut", lengths, r.Cut)
+	}
+}
+
 func TestReadError(t *testing.T) {
 	broken := errors.New("broken")
 	r := NewReader(io.MultiReader(strings.NewReader("a\nb"), iotest.ErrReader(broken)))
