@@ -1,7 +1,6 @@
 package validation
 
 import (
-	"math/rand/v2"
 	"slices"
 	"testing"
 
@@ -48,20 +47,6 @@ func planOf(ops ...workload.Op) *workload.Plan {
 	return b.Plan()
 }
 
-// permutation has every host send to one other and receive from one other: a derangement drawn by seed.
-func permutation(hosts int, size units.Bytes, seed uint64) *workload.Plan {
-	rng := rand.New(rand.NewPCG(seed, 0x7065726d))
-	to := rng.Perm(hosts)
-	for !deranged(to) {
-		to = rng.Perm(hosts)
-	}
-	var ops []workload.Op
-	for i, dst := range to {
-		ops = append(ops, send(i, dst, size))
-	}
-	return planOf(ops...)
-}
-
 // incast sends size from each of hosts 1..n to host 0.
 func incast(n int, size units.Bytes) *workload.Plan {
 	var ops []workload.Op
@@ -69,15 +54,6 @@ func incast(n int, size units.Bytes) *workload.Plan {
 		ops = append(ops, send(i+1, 0, size))
 	}
 	return planOf(ops...)
-}
-
-func deranged(to []int) bool {
-	for i, dst := range to {
-		if i == dst {
-			return false
-		}
-	}
-	return true
 }
 
 // outcome is a run that has ended.
