@@ -20,14 +20,29 @@ func reference() Config {
 	}
 }
 
-func benchPermutation(b *testing.B, leaves, hosts, spines int) {
+// referenceNSCC is the configuration of the second reference workload: Ultra Ethernet's transport and congestion control over 64 entropy values,
+// queues of one bandwidth-delay product (101 packets) that trim, marking from 0.2 to 0.8 of it, an ACK for 16 KB.
+func referenceNSCC(path PathChoice) Config {
+	return Config{
+		Seed: 1,
+		Path: path,
+		Switch: SwitchConfig{
+			Lossless: []int{}, Queue: 101 * 4160, Trim: TrimConfig{On: true},
+			ECN: ECNConfig{KMin: 87_360, KMax: 336_960, PMax: 1},
+		},
+		NIC:        NICConfig{Transport: UEC, Control: NSCC, AckEvery: 4},
+		PathParams: PathConfig{Entropies: 64},
+	}
+}
+
+func benchPermutation(b *testing.B, leaves, hosts, spines int, c Config) {
 	f := leafSpine(leaves, hosts, spines)
 	p := permutation(leaves*hosts, 2_000_000, 1)
 	b.ReportAllocs()
 	var hops, events uint64
 	before := cpu(b)
 	for b.Loop() {
-		n, err := New(f, p, reference())
+		n, err := New(f, p, c)
 		if err != nil {
 			b.Fatal(err)
 		}
@@ -51,6 +66,14 @@ func cpu(b *testing.B) float64 {
 	return float64(u.Utime.Nano()+u.Stime.Nano()) / 1e9
 }
 
-func BenchmarkPermutation16(b *testing.B)   { benchPermutation(b, 4, 4, 4) }
-func BenchmarkPermutation128(b *testing.B)  { benchPermutation(b, 8, 16, 16) }
-func BenchmarkPermutation1024(b *testing.B) { benchPermutation(b, 32, 32, 32) }
+func BenchmarkPermutation16(b *testing.B)   { benchPermutation(b, 4, 4, 4, reference()) }
+func BenchmarkPermutation128(b *testing.B)  { benchPermutation(b, 8, 16, 16, reference()) }
+func BenchmarkPermutation1024(b *testing.B) { benchPermutation(b, 32, 32, 32, reference()) }
+
+func BenchmarkPermutationNSCC16(b *testing.B) { benchPermutation(b, 4, 4, 4, referenceNSCC(Oblivious)) }
+func BenchmarkPermutationNSCC128(b *testing.B) {
+	benchPermutation(b, 8, 16, 16, referenceNSCC(Oblivious))
+}
+func BenchmarkPermutationNSCC1024(b *testing.B) {
+	benchPermutation(b, 32, 32, 32, referenceNSCC(Oblivious))
+}
