@@ -35,7 +35,7 @@ type PatternJob struct {
 }
 
 // plan checks the job and returns what writes it out.
-func (j *PatternJob) plan(b *Builder, f *fabric.Fabric, priority uint8, seed uint64, tell tell) func() {
+func (j *PatternJob) plan(b *Builder, f *fabric.Fabric, priority uint8, seed uint64, budget int, tell tell) func() {
 	const at = "job.pattern"
 	ranks := j.Ranks.gpus(f, at+".ranks", tell)
 	n := len(ranks)
@@ -68,8 +68,8 @@ func (j *PatternJob) plan(b *Builder, f *fabric.Fabric, priority uint8, seed uin
 		message = min(message, j.Message)
 	}
 	perTransfer := int64((j.Size + max(message, 1) - 1) / max(message, 1))
-	if ops := perTransfer * int64(repeat) * int64(n); ops > MaxOps {
-		tell(at, "the pattern is %d messages; at most %d can be run: raise message or lower repeat", ops, MaxOps)
+	if ops := perTransfer * int64(repeat) * int64(n); ops > int64(budget) {
+		tell(at, "the pattern is %d messages; at most %d can be run: raise message or lower repeat", ops, budget)
 	}
 	return func() {
 		span := b.Span(Span{Name: string(j.Kind), Bytes: j.Size, Ranks: n, Step: -1})

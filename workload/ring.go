@@ -1,7 +1,5 @@
 package workload
 
-import "github.com/shunt-network/shunt/units"
-
 // A ring moves the block of every rank once around: n-1 steps add up (reduce_scatter), n-1 steps hand out
 // (all_gather), and all_reduce is the one after the other: 2(n-1) steps of 1/n of the data. Each channel is a
 // ring of its own with its share of every block. Within a channel NCCL's kernel works chunk after chunk, and each
@@ -12,17 +10,8 @@ func (x *call) rings() {
 	n := len(x.Ranks)
 	for ch := range x.Channels {
 		order := x.ringOrder(ch)
-		// Blocks differ by a byte; the cut is the same for all so that every piece exists in every block.
 		block := share(share(x.Size, n, n-1), x.Channels, x.Channels-1)
-		chunks := x.Chunks
-		if chunks == 0 {
-			chunks = pieces(block, chunkBytes)
-		}
-		chunks = min(chunks, int(block))
-		slices := 1
-		if block/units.Bytes(chunks) >= 2*leastSlice {
-			slices = slicesPerChunk
-		}
+		chunks, slices := x.ringCut(block)
 		var before [][]OpID // by position: the receipts of the chunk before
 		for chunk := range chunks {
 			ends := make([][]OpID, n)

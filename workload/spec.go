@@ -3,6 +3,7 @@ package workload
 import (
 	"fmt"
 	"hash/fnv"
+	"math"
 	"math/rand/v2"
 
 	"github.com/shunt-network/shunt/fabric"
@@ -48,6 +49,26 @@ type tell func(path, format string, args ...any)
 // Plan writes s out for fabric f. The same arguments give the same plan. Everything that is wrong is reported,
 // each with the path of the field ("job.step.tp") and what would be right; the plan is nil when there was something.
 func (s Spec) Plan(f *fabric.Fabric, seed uint64, report func(path, text string)) *Plan {
+	b := &Builder{}
+	write, ok := s.prepare(b, f, seed, MaxOps, report)
+	if !ok {
+		return nil
+	}
+	for _, w := range write {
+		w()
+	}
+	return b.Plan()
+}
+
+// Check reports what Plan would report but for the number of operations: a job that is too large to be written out may still be
+// worked out phase by phase.
+func (s Spec) Check(f *fabric.Fabric, report func(path, text string)) bool {
+	_, ok := s.prepare(&Builder{}, f, 0, math.MaxInt, report)
+	return ok
+}
+
+// prepare checks s and returns what writes it out.
+func (s Spec) prepare(b *Builder, f *fabric.Fabric, seed uint64, budget int, report func(path, text string)) (write []func(), ok bool) {
 	wrong := 0
 	t := func(path, format string, args ...any) {
 		wrong++
@@ -55,7 +76,6 @@ func (s Spec) Plan(f *fabric.Fabric, seed uint64, report func(path, text string)
 			report(path, fmt.Sprintf(format, args...))
 		}
 	}
-	b := &Builder{}
 	kinds := 0
 	for _, given := range []bool{s.Job.Collective != nil, s.Job.Step != nil, s.Job.Pattern != nil} {
 		if given {
@@ -65,13 +85,8 @@ func (s Spec) Plan(f *fabric.Fabric, seed uint64, report func(path, text string)
 	if kinds != 1 {
 		t("job", "the job has %d kinds; write exactly one of collective, step, pattern", kinds)
 	}
-	priority := RoCEPriority
-	if s.Job.Priority != nil {
-		priority = *s.Job.Priority
-	}
-	budget := MaxOps
+	priority := s.Job.TrafficClass()
 	streams := checkBackground(s.Background, f, &budget, t)
-	var write []func()
 	if j := s.Job.Collective; j != nil {
 		write = append(write, j.plan(b, f, priority, budget, t))
 	}
@@ -79,18 +94,20 @@ func (s Spec) Plan(f *fabric.Fabric, seed uint64, report func(path, text string)
 		write = append(write, j.plan(b, f, priority, seed, budget, t))
 	}
 	if j := s.Job.Pattern; j != nil {
-		write = append(write, j.plan(b, f, priority, seed, t))
-	}
-	if wrong > 0 {
-		return nil
-	}
-	for _, w := range write {
-		w()
+		write = append(write, j.plan(b, f, priority, seed, budget, t))
 	}
 	for _, s := range streams {
-		s.write(b)
+		write = append(write, func() { s.write(b) })
 	}
-	return b.Plan()
+	return write, wrong == 0
+}
+
+// TrafficClass is the priority of the job's traffic.
+func (j *Job) TrafficClass() uint8 {
+	if j.Priority != nil {
+		return *j.Priority
+	}
+	return RoCEPriority
 }
 
 // plan checks the job and returns what writes it out.
@@ -109,10 +126,8 @@ func (j *CollectiveJob) plan(b *Builder, f *fabric.Fabric, priority uint8, budge
 	if j.InFlight != 0 && j.Kind != AllToAll {
 		tell(at+".in_flight", "in_flight applies to alltoall alone; remove it")
 	}
-	call := Call{
-		Collective: j.Kind, Algorithm: j.Algorithm, Ranks: ranks, Size: j.Size, Channels: j.Channels, Chunks: j.Chunks,
-		InFlight: j.InFlight, Priority: priority, Step: -1,
-	}
+	call := j.call(ranks)
+	call.Priority = priority
 	calls := j.Warmup + max(1, j.Repeat)
 	if each := call.ops(f); each > int64(budget/calls) {
 		tell(at, "%d calls of %d operations each are too many; at most %d can be run: lower repeat, chunks, channels or ranks", calls, each, budget)
@@ -125,6 +140,19 @@ func (j *CollectiveJob) plan(b *Builder, f *fabric.Fabric, priority uint8, budge
 			after = each(b.Call(f, call, after))
 		}
 	}
+}
+
+// call is one call of the benchmark.
+func (j *CollectiveJob) call(ranks []fabric.GPUID) Call {
+	return Call{
+		Collective: j.Kind, Algorithm: j.Algorithm, Ranks: ranks, Size: j.Size, Channels: j.Channels, Chunks: j.Chunks,
+		InFlight: j.InFlight, Step: -1,
+	}
+}
+
+// Call is one call of the benchmark on a fabric that Check has found fit for it.
+func (j *CollectiveJob) Call(f *fabric.Fabric) Call {
+	return j.call(j.Ranks.gpus(f, "", func(string, string, ...any) {}))
 }
 
 // each makes a list of operations by rank into what Call takes.

@@ -71,6 +71,29 @@ const (
 
 // plan checks the job and returns what writes it out.
 func (j *StepJob) plan(b *Builder, f *fabric.Fabric, priority uint8, seed uint64, budget int, tell tell) func() {
+	r := j.Resolve(f, tell)
+	if r == nil {
+		return nil
+	}
+	w := stepWriter{Step: *r, b: b, f: f, priority: priority, seed: seed}
+	if w.DP%w.EP == 0 && w.Layers%w.PP == 0 {
+		if ops := w.count(); ops > int64(budget/w.Steps) {
+			tell("job.step", "%d steps of %d operations each are too many; at most %d can be run: raise group, lower steps or microbatches", w.Steps, ops, budget)
+		}
+	}
+	return w.write
+}
+
+// Step is a training job with all that it left open filled in: every size is at least 1 and the ranks are GPUs of a fabric.
+type Step struct {
+	StepJob
+	GPUs []fabric.GPUID // by rank
+	Slow []float64      // by rank: how many times longer it computes
+}
+
+// Resolve checks the job and fills in what it leaves open. What is wrong is told; the result is nil where there is nothing to go on
+// with, and of no use when anything was told.
+func (j *StepJob) Resolve(f *fabric.Fabric, tell func(path, format string, args ...any)) *Step {
 	const at = "job.step"
 	s := *j
 	s.TP, s.PP, s.EP = max(1, s.TP), max(1, s.PP), max(1, s.EP)
@@ -114,13 +137,7 @@ func (j *StepJob) plan(b *Builder, f *fabric.Fabric, priority uint8, seed uint64
 			slow[r] = max(slow[r], g.Factor)
 		}
 	}
-	w := stepWriter{StepJob: s, b: b, f: f, ranks: ranks, slow: slow, priority: priority, seed: seed}
-	if s.DP%s.EP == 0 && s.Layers%s.PP == 0 {
-		if ops := w.count(); ops > int64(budget/s.Steps) {
-			tell(at, "%d steps of %d operations each are too many; at most %d can be run: raise group, lower steps or microbatches", s.Steps, ops, budget)
-		}
-	}
-	return w.write
+	return &Step{StepJob: s, GPUs: ranks, Slow: slow}
 }
 
 // checkUse reports sizes for parallelism that the job has not, and what it has without what it needs.

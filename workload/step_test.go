@@ -43,13 +43,13 @@ func walk(t *testing.T, p *Plan, rate units.Rate) (start, end []units.Instant) {
 }
 
 func TestOneFOneB(t *testing.T) {
-	text := func(items []item) (out string) {
+	text := func(items []Pass) (out string) {
 		for _, i := range items {
 			way := "F"
-			if i.backward {
+			if i.Backward {
 				way = "B"
 			}
-			out += fmt.Sprintf("%s%d ", way, i.micro)
+			out += fmt.Sprintf("%s%d ", way, i.Micro)
 		}
 		return out
 	}
@@ -63,7 +63,7 @@ func TestOneFOneB(t *testing.T) {
 		{2, 3, 4, "F0 B0 F1 B1 F2 B2 F3 B3 "},
 		{0, 4, 2, "F0 F1 B0 B1 "},
 	} {
-		if got := text(oneFOneB(c.p, c.n, c.micros)); got != c.want {
+		if got := text(OneFOneB(c.p, c.n, c.micros)); got != c.want {
 			t.Errorf("stage %d of %d, %d microbatches: %s, want %s", c.p, c.n, c.micros, got, c.want)
 		}
 	}

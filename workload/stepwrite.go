@@ -11,11 +11,9 @@ import (
 // stepWriter writes the steps of a training job out as operations. Within a stage all ranks do the same, so the
 // stage is the unit: state is by rank of the job.
 type stepWriter struct {
-	StepJob
+	Step
 	b        *Builder
 	f        *fabric.Fabric
-	ranks    []fabric.GPUID
-	slow     []float64
 	priority uint8
 	seed     uint64
 
@@ -33,17 +31,17 @@ const noOp = OpID(1<<32 - 1)
 
 func pathOf(list string, i int, field string) string { return fmt.Sprintf("%s[%d].%s", list, i, field) }
 
-// rank is the number of a rank in the job.
-func (w *stepWriter) rank(t, d, p int) int { return t + w.TP*(d+w.DP*p) }
+// Rank is the number of a rank in the job.
+func (s *Step) Rank(t, d, p int) int { return t + s.TP*(d+s.DP*p) }
 
-// stage lists the ranks of stage p.
-func (w *stepWriter) stage(p int) (first, end int) { return w.rank(0, 0, p), w.rank(0, 0, p+1) }
+// Stage lists the ranks of stage p: from first up to, not including, end.
+func (s *Step) Stage(p int) (first, end int) { return s.Rank(0, 0, p), s.Rank(0, 0, p+1) }
 
 func (w *stepWriter) write() {
-	w.dice = make([]*rand.Rand, len(w.ranks))
-	w.last = make([]OpID, len(w.ranks))
-	for i := range w.ranks {
-		w.dice[i] = stream(w.seed, fmt.Sprintf("compute of rank %d", i))
+	w.dice = make([]*rand.Rand, len(w.GPUs))
+	w.last = make([]OpID, len(w.GPUs))
+	for i := range w.GPUs {
+		w.dice[i] = Dice(w.seed, i)
 		w.last[i] = noOp
 	}
 	w.b.grow(int64(w.Steps) * w.count())
@@ -62,10 +60,10 @@ func (w *stepWriter) one() {
 		w.fromPrev[m], w.fromNext[m] = w.nothing(), w.nothing()
 	}
 	w.reduced = w.nothing()
-	todo := make([][]item, w.PP)
+	todo := make([][]Pass, w.PP)
 	left := 0
 	for p := range todo {
-		todo[p] = oneFOneB(p, w.PP, w.Microbatches)
+		todo[p] = OneFOneB(p, w.PP, w.Microbatches)
 		left += len(todo[p])
 	}
 	for left > 0 {
@@ -81,55 +79,55 @@ func (w *stepWriter) one() {
 }
 
 func (w *stepWriter) nothing() []OpID {
-	out := make([]OpID, len(w.ranks))
+	out := make([]OpID, len(w.GPUs))
 	for i := range out {
 		out[i] = noOp
 	}
 	return out
 }
 
-// item is the forward or backward pass of a microbatch through a stage.
-type item struct {
-	micro    int
-	backward bool
+// Pass is the forward or backward pass of a microbatch through a stage.
+type Pass struct {
+	Micro    int
+	Backward bool
 }
 
-// oneFOneB is the order in which stage p of n works (PipeDream-Flush, Narayanan et al., SC 2021): enough forward passes
+// OneFOneB is the order in which stage p of n works (PipeDream-Flush, Narayanan et al., SC 2021): enough forward passes
 // to fill the stages behind it, then one forward and one backward in turn, then the remaining backwards.
-func oneFOneB(p, n, micros int) []item {
-	var out []item
+func OneFOneB(p, n, micros int) []Pass {
+	var out []Pass
 	ahead := min(n-1-p, micros)
 	for m := range ahead {
-		out = append(out, item{m, false})
+		out = append(out, Pass{m, false})
 	}
 	for m := range micros {
 		if m+ahead < micros {
-			out = append(out, item{m + ahead, false})
+			out = append(out, Pass{m + ahead, false})
 		}
-		out = append(out, item{m, true})
+		out = append(out, Pass{m, true})
 	}
 	return out
 }
 
 // ready tells whether the stage before (or behind) has passed on what i needs.
-func (w *stepWriter) ready(i item, p int) bool {
-	first, _ := w.stage(p)
-	if i.backward {
-		return p == w.PP-1 || w.fromNext[i.micro][first] != noOp
+func (w *stepWriter) ready(i Pass, p int) bool {
+	first, _ := w.Stage(p)
+	if i.Backward {
+		return p == w.PP-1 || w.fromNext[i.Micro][first] != noOp
 	}
-	return p == 0 || w.fromPrev[i.micro][first] != noOp
+	return p == 0 || w.fromPrev[i.Micro][first] != noOp
 }
 
 // item writes one pass of stage p. lastItem is the backward pass that completes the gradients.
-func (w *stepWriter) item(i item, p int, lastItem bool) {
+func (w *stepWriter) item(i Pass, p int, lastItem bool) {
 	arrived, phase, one := w.fromPrev, "forward", w.Compute.Forward
-	if i.backward {
+	if i.Backward {
 		arrived, phase, one = w.fromNext, "backward", w.Compute.Backward
 	}
-	first, end := w.stage(p)
+	first, end := w.Stage(p)
 	at := make([][]OpID, end-first) // by rank of the stage: what it waits for
 	for r := first; r < end; r++ {
-		at[r-first] = some(w.last[r], arrived[i.micro][r])
+		at[r-first] = some(w.last[r], arrived[i.Micro][r])
 	}
 	experts := units.Duration(0)
 	if w.EP > 1 {
@@ -141,7 +139,7 @@ func (w *stepWriter) item(i item, p int, lastItem bool) {
 		if w.SequenceParallel {
 			at = w.tensor(p, AllGather, at)
 		}
-		if i.backward && w.EP > 1 { // the way back through the experts comes first
+		if i.Backward && w.EP > 1 { // the way back through the experts comes first
 			at = w.experts(p, phase, group*experts, at, "combine", "dispatch")
 		}
 		at = w.compute(p, phase, group*(one-experts), at)
@@ -151,19 +149,19 @@ func (w *stepWriter) item(i item, p int, lastItem bool) {
 		case w.TP > 1:
 			at = w.tensor(p, AllReduce, at)
 		}
-		if !i.backward && w.EP > 1 {
+		if !i.Backward && w.EP > 1 {
 			at = w.experts(p, phase, group*experts, at, "dispatch", "combine")
 		}
 		if lastItem && w.DP > 1 {
 			gradients += units.Bytes(w.Group) * w.Sizes.DP
-			if done := g == w.Layers/w.PP/w.Group-1; !w.NoOverlap && (done || gradients >= w.bucket()) {
+			if done := g == w.Layers/w.PP/w.Group-1; !w.NoOverlap && (done || gradients >= w.Bucket()) {
 				w.reduceGradients(p, "dp all_reduce", gradients, at)
 				gradients = 0
 			}
 		}
 	}
 	for gradients > 0 {
-		bucket := min(gradients, max(w.bucket(), units.Bytes(w.Group)*w.Sizes.DP))
+		bucket := min(gradients, max(w.Bucket(), units.Bytes(w.Group)*w.Sizes.DP))
 		w.reduceGradients(p, "dp all_reduce", bucket, at)
 		gradients -= bucket
 	}
@@ -173,23 +171,24 @@ func (w *stepWriter) item(i item, p int, lastItem bool) {
 	w.passOn(i, p)
 }
 
-func (w *stepWriter) bucket() units.Bytes {
-	if w.Sizes.Bucket == 0 {
-		return w.Sizes.DP
+// Bucket is how many bytes of gradients are collected before an all_reduce of them begins.
+func (s *Step) Bucket() units.Bytes {
+	if s.Sizes.Bucket == 0 {
+		return s.Sizes.DP
 	}
-	return w.Sizes.Bucket
+	return s.Sizes.Bucket
 }
 
 // passOn sends the result of a pass to the next stage, or back to the one before. The sender does not wait.
-func (w *stepWriter) passOn(i item, p int) {
+func (w *stepWriter) passOn(i Pass, p int) {
 	to, arrived := p+1, w.fromPrev
-	if i.backward {
+	if i.Backward {
 		to, arrived = p-1, w.fromNext
 	}
 	if to < 0 || to >= w.PP {
 		return
 	}
-	first, end := w.stage(p)
+	first, end := w.Stage(p)
 	span := w.b.Span(Span{
 		Name: "pp send", Collective: SendRecv, Algorithm: string(Direct), Bytes: w.Sizes.PP, Ranks: 2 * (end - first),
 		Step: w.step, Warmup: w.step < w.Warmup,
@@ -200,34 +199,39 @@ func (w *stepWriter) passOn(i item, p int) {
 		var parts []OpID
 		for i := range messages {
 			parts = append(parts, w.b.Add(Op{
-				Kind: Send, Priority: w.priority, Channel: commPP, Span: span, Src: w.ranks[r], Dst: w.ranks[peer],
+				Kind: Send, Priority: w.priority, Channel: commPP, Span: span, Src: w.GPUs[r], Dst: w.GPUs[peer],
 				Bytes: share(w.Sizes.PP, messages, i),
 			}, w.last[r]))
 		}
-		arrived[i.micro][peer] = parts[0]
+		arrived[i.Micro][peer] = parts[0]
 		if len(parts) > 1 {
-			arrived[i.micro][peer] = w.b.join(span, w.ranks[peer], parts)
+			arrived[i.Micro][peer] = w.b.join(span, w.GPUs[peer], parts)
 		}
 	}
 }
 
 // compute keeps every rank of stage p busy for about time.
 func (w *stepWriter) compute(p int, phase string, time units.Duration, after [][]OpID) [][]OpID {
-	first, end := w.stage(p)
+	first, end := w.Stage(p)
 	out := make([]OpID, end-first)
 	for r := first; r < end; r++ {
 		out[r-first] = w.b.Add(Op{
-			Kind: Compute, Span: w.phase(phase), Src: w.ranks[r], Time: w.spread(r, time),
+			Kind: Compute, Span: w.phase(phase), Src: w.GPUs[r], Time: w.Spread(r, time, w.dice[r]),
 		}, after[r-first]...)
 	}
 	return each(out)
 }
 
-// spread is time as rank r takes it.
-func (w *stepWriter) spread(r int, time units.Duration) units.Duration {
-	factor := w.slow[r]
-	if j := float64(w.Compute.Jitter); j > 0 {
-		factor *= 1 + j*(2*w.dice[r].Float64()-1)
+// Dice is the source of chance of the computing of a rank.
+func Dice(seed uint64, rank int) *rand.Rand {
+	return stream(seed, fmt.Sprintf("compute of rank %d", rank))
+}
+
+// Spread is time as rank r takes it. dice is that of the rank; it is not touched where nothing is left to chance.
+func (s *Step) Spread(r int, time units.Duration, dice *rand.Rand) units.Duration {
+	factor := s.Slow[r]
+	if j := float64(s.Compute.Jitter); j > 0 {
+		factor *= 1 + j*(2*dice.Float64()-1)
 	}
 	return units.Duration(float64(time) * factor)
 }
@@ -236,7 +240,7 @@ func (w *stepWriter) spread(r int, time units.Duration) units.Duration {
 func (w *stepWriter) phase(name string) SpanID {
 	id, ok := w.span[name]
 	if !ok {
-		id = w.b.Span(Span{Name: name, Ranks: len(w.ranks), Step: w.step, Warmup: w.step < w.Warmup})
+		id = w.b.Span(Span{Name: name, Ranks: len(w.GPUs), Step: w.step, Warmup: w.step < w.Warmup})
 		w.span[name] = id
 	}
 	return id
@@ -245,7 +249,7 @@ func (w *stepWriter) phase(name string) SpanID {
 // finish ends the step on every rank: the tail, then the weights.
 func (w *stepWriter) finish() {
 	for p := range w.PP {
-		first, end := w.stage(p)
+		first, end := w.Stage(p)
 		after := make([][]OpID, end-first)
 		for r := first; r < end; r++ {
 			after[r-first] = some(w.last[r], w.reduced[r])
