@@ -59,16 +59,16 @@ var (
 	askBoot      = Ask{On: OnHost, Name: "boot_id", Command: "hostname; cat /proc/sys/kernel/random/boot_id"}
 	askOFI       = Ask{On: InJob, Name: "fi_info", Command: "fi_info"}
 
-	askPorts     = Ask{On: OnSwitch, Name: "interfaces_status", Command: "show interfaces status"}
-	askFEC       = Ask{On: OnSwitch, Name: "interfaces_fec", Command: "show interfaces fec status"}
-	askErrors    = Ask{On: OnSwitch, Name: "interfaces_counters", Command: "show interfaces counters", Twice: true}
-	askQueues    = Ask{On: OnSwitch, Name: "queue_counters", Command: "show queue counters", Twice: true}
-	askPeaks     = Ask{On: OnSwitch, Name: "queue_watermark", Command: "show queue watermark unicast"}
-	askPFC       = Ask{On: OnSwitch, Name: "pfc_counters", Command: "show pfc counters", Twice: true}
-	askWatchdog  = Ask{On: OnSwitch, Name: "pfcwd", Command: "show pfcwd stats", Twice: true}
-	askECN       = Ask{On: OnSwitch, Name: "ecn", Command: "show ecn"}
-	askLLDP      = Ask{On: OnSwitch, Name: "lldp", Command: "show lldp table"}
-	askPriority  = Ask{On: OnSwitch, Name: "qos_maps", Command: "sonic-cfggen -d --var-json DSCP_TO_TC_MAP"}
+	askPorts    = Ask{On: OnSwitch, Name: "interfaces_status", Command: "show interfaces status"}
+	askFEC      = Ask{On: OnSwitch, Name: "interfaces_fec", Command: "show interfaces fec status"}
+	askErrors   = Ask{On: OnSwitch, Name: "interfaces_counters", Command: "show interfaces counters", Twice: true}
+	askQueues   = Ask{On: OnSwitch, Name: "queue_counters", Command: "show queue counters", Twice: true}
+	askPeaks    = Ask{On: OnSwitch, Name: "queue_watermark", Command: "show queue watermark unicast"}
+	askPFC      = Ask{On: OnSwitch, Name: "pfc_counters", Command: "show pfc counters", Twice: true}
+	askWatchdog = Ask{On: OnSwitch, Name: "pfcwd", Command: "show pfcwd stats", Twice: true}
+	askECN      = Ask{On: OnSwitch, Name: "ecn", Command: "show ecn"}
+	askLLDP     = Ask{On: OnSwitch, Name: "lldp", Command: "show lldp table"}
+	askPriority = Ask{On: OnSwitch, Name: "qos_maps", Command: "sonic-cfggen -d --var-json DSCP_TO_TC_MAP"}
 
 	askInfo   = Ask{On: NextRun, Name: "nccl", Command: "NCCL_DEBUG=INFO NCCL_DEBUG_SUBSYS=INIT,NET,ENV,GRAPH NCCL_DEBUG_FILE=nccl_%h_%p.log"}
 	askXML    = Ask{On: NextRun, Name: "topology", Command: "NCCL_TOPO_DUMP_FILE=nccl_topo.xml"}

@@ -34,7 +34,7 @@ func checkBitErrors(v *View) Verdict {
 	var bad []damage
 	known, lifetime := 0, false
 	for _, id := range damageSeries {
-		for _, k := range v.Win.Keys(id) {
+		for _, k := range v.keys(id) {
 			n, ok := v.Win.Delta(k)
 			if !ok {
 				p, _ := v.Win.Points(k)
@@ -78,7 +78,7 @@ func checkBitErrors(v *View) Verdict {
 		At: v.onset(worst.id, worst.object, telemetry.AnyPriority), From: v.from(worst.id, worst.object, telemetry.AnyPriority)}}
 	naks, from := 0.0, ""
 	for _, id := range []telemetry.SeriesID{telemetry.NICPacketSeqErr, telemetry.NICLocalAckTimeout} {
-		for _, k := range v.Win.Keys(id) {
+		for _, k := range v.keys(id) {
 			if d, ok := v.Win.Delta(k); ok && d > 0 {
 				naks += d
 				from = v.from(id, k.Object, k.Priority)

@@ -50,7 +50,7 @@ func checkMixedLayers(v *View) Verdict {
 			other, ethernet = l, eth
 		}
 	}
-	if said := slices.DeleteFunc(v.said(evidence.OtherWarning), func(e evidence.Event) bool { return e.What != "incompatible link layers" }); len(said) > 0 && (len(fabric) == 0 || len(ethernet) == 0) {
+	if said := without(v.said(evidence.OtherWarning), func(e evidence.Event) bool { return e.What != "incompatible link layers" }); len(said) > 0 && (len(fabric) == 0 || len(ethernet) == 0) {
 		f := mixedFinding(fmt.Sprintf("NCCL on %s tried to connect an InfiniBand port to a RoCE port", called(said[0].Host)), nil)
 		f.Severity, f.Confidence = Critical, named
 		f.Where = []string{called(said[0].Host)}
@@ -63,7 +63,7 @@ func checkMixedLayers(v *View) Verdict {
 	if len(fabric) == 0 || len(ethernet) == 0 {
 		return ruledOut("all devices in use have one link layer")
 	}
-	invalid := slices.DeleteFunc(v.said(evidence.ModifyQPFailed), func(e evidence.Event) bool { return !errnoIs(e, 22, "Invalid argument") })
+	invalid := without(v.said(evidence.ModifyQPFailed), func(e evidence.Event) bool { return !errnoIs(e, 22, "Invalid argument") })
 	f := mixedFinding(fmt.Sprintf("%s uses InfiniBand (%s) and RoCE (%s) ports together", called(at.Host), listed(fabric), listed(ethernet)), plain(fabric))
 	f.Where = []string{object(other.Host, ethernet[0])}
 	f.Evidence = []Evidence{

@@ -241,20 +241,24 @@ type hostDevices struct {
 
 // deviceLists lists the devices each host uses, the first list of each host.
 func (v *View) deviceLists() []hostDevices {
-	var all []hostDevices
-	for _, l := range v.Inv.NCCL.Devices {
-		if l.Host == "" || len(l.Devices) == 0 || slices.ContainsFunc(all, func(d hostDevices) bool { return d.host == l.Host }) {
-			continue
-		}
-		d := hostDevices{host: l.Host, from: l.From}
-		for _, u := range l.Devices {
-			name := u.Device
-			if u.Port > 1 {
-				name += fmt.Sprintf(":%d", u.Port)
+	return once(v, func(f *facts) **[]hostDevices { return &f.lists }, func() []hostDevices {
+		var all []hostDevices
+		seen := map[string]bool{}
+		for _, l := range v.Inv.NCCL.Devices {
+			if l.Host == "" || len(l.Devices) == 0 || seen[l.Host] {
+				continue
 			}
-			d.devices = append(d.devices, name+"/"+u.Layer)
+			seen[l.Host] = true
+			d := hostDevices{host: l.Host, from: l.From}
+			for _, u := range l.Devices {
+				name := u.Device
+				if u.Port > 1 {
+					name += fmt.Sprintf(":%d", u.Port)
+				}
+				d.devices = append(d.devices, name+"/"+u.Layer)
+			}
+			all = append(all, d)
 		}
-		all = append(all, d)
-	}
-	return all
+		return all
+	})
 }

@@ -2,7 +2,6 @@ package diagnose
 
 import (
 	"fmt"
-	"slices"
 	"strings"
 
 	"github.com/shunt-network/shunt/evidence"
@@ -36,7 +35,7 @@ func checkOFI(v *View) Verdict {
 		}
 		return notApplicable("no libfabric plugin in the log")
 	}
-	address := slices.DeleteFunc(slices.Clone(failed), func(e evidence.Event) bool {
+	address := without(failed, func(e evidence.Event) bool {
 		text := strings.ToLower(e.Text + " " + e.What)
 		return !strings.Contains(text, "address vector") && !strings.Contains(text, "insert remote")
 	})

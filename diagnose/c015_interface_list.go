@@ -2,7 +2,6 @@ package diagnose
 
 import (
 	"fmt"
-	"slices"
 	"strings"
 
 	"github.com/shunt-network/shunt/evidence"
@@ -38,7 +37,7 @@ func checkInterfaceList(v *View) Verdict {
 		}
 		return ruledOut("neither NCCL_SOCKET_IFNAME nor NCCL_IB_HCA is set")
 	}
-	none := slices.DeleteFunc(v.said(evidence.OtherWarning), func(e evidence.Event) bool {
+	none := without(v.said(evidence.OtherWarning), func(e evidence.Event) bool {
 		return !strings.Contains(strings.ToLower(e.Text), "no socket interface found") && !strings.Contains(strings.ToLower(e.Text), "no usable interface")
 	})
 	for _, e := range lists {

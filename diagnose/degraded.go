@@ -86,16 +86,22 @@ func (v *View) speed(id telemetry.SeriesID, object string) (units.Rate, bool) {
 
 // siblingSpeed is the speed most ports of an equal-cost group run at, where at least three others agree.
 func (v *View) siblingSpeed(p port) (units.Rate, bool) {
-	for _, g := range v.equalCost() {
-		if !slices.ContainsFunc(g.ports, func(q port) bool { return q.object == p.object }) {
-			continue
-		}
-		votes := map[units.Rate]int{}
-		for _, q := range g.ports {
-			if r, ok := v.speed(telemetry.SwitchSpeed, q.object); ok && q.object != p.object {
-				if votes[r]++; votes[r] >= 3 {
-					return r, true
+	groups := once(v, func(f *facts) **map[string]group { return &f.siblings }, func() map[string]group {
+		of := map[string]group{}
+		for _, g := range v.equalCost() {
+			for _, q := range g.ports {
+				if _, taken := of[q.object]; !taken {
+					of[q.object] = g
 				}
+			}
+		}
+		return of
+	})
+	votes := map[units.Rate]int{}
+	for _, q := range groups[p.object].ports {
+		if r, ok := v.speed(telemetry.SwitchSpeed, q.object); ok && q.object != p.object {
+			if votes[r]++; votes[r] >= 3 {
+				return r, true
 			}
 		}
 	}

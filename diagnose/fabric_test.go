@@ -79,7 +79,7 @@ func (p *plant) all(id telemetry.SeriesID, total uint64) *plant {
 	return p
 }
 
-func (p *plant) view() *View { return &View{p.inv, p.win} }
+func (p *plant) view() *View { return &View{Inv: p.inv, Win: p.win} }
 
 // set replaces what a stream holds.
 func (p *plant) set(id telemetry.SeriesID, object string, total uint64) *plant {

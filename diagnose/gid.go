@@ -262,16 +262,18 @@ func (p hostPort) object() string { return object(p.host.Name, p.Device) }
 
 // hostPorts lists the RDMA ports that take part in the job.
 func (v *View) hostPorts() []hostPort {
-	var all []hostPort
-	job := v.jobDevices()
-	for _, h := range v.Inv.Hosts {
-		for _, n := range h.NICs {
-			if job.has(h.Name, n) {
-				all = append(all, hostPort{n, h})
+	return once(v, func(f *facts) **[]hostPort { return &f.hostPorts }, func() []hostPort {
+		var all []hostPort
+		job := v.jobDevices()
+		for _, h := range v.Inv.Hosts {
+			for _, n := range h.NICs {
+				if job.has(h.Name, n) {
+					all = append(all, hostPort{n, h})
+				}
 			}
 		}
-	}
-	return all
+		return all
+	})
 }
 
 func (p hostPort) gid(index int) (evidence.GID, bool) {

@@ -31,7 +31,7 @@ func checkACS(v *View) Verdict {
 	if v.Inv.Simulated {
 		return notApplicable("a simulated run has no PCIe")
 	}
-	local := slices.DeleteFunc(v.completions(wcLocalProtect), func(e evidence.Event) bool { return e.Vendor != 0 && e.Vendor != mlx5LocalProtection })
+	local := without(v.completions(wcLocalProtect), func(e evidence.Event) bool { return e.Vendor != 0 && e.Vendor != mlx5LocalProtection })
 	remote := v.completions(wcRemoteOperate)
 	gdr, told := v.usesGDR()
 	type redirect struct {

@@ -2,7 +2,6 @@ package diagnose
 
 import (
 	"fmt"
-	"slices"
 	"strconv"
 	"strings"
 
@@ -32,7 +31,7 @@ func checkMemlock(v *View) Verdict {
 	if v.Inv.Simulated {
 		return notApplicable("a simulated run has no limits")
 	}
-	failed := slices.DeleteFunc(v.said(evidence.RegisterFailed), func(e evidence.Event) bool { return !errnoIs(e, 12, "Cannot allocate memory") })
+	failed := without(v.said(evidence.RegisterFailed), func(e evidence.Event) bool { return !errnoIs(e, 12, "Cannot allocate memory") })
 	var small *evidence.Host
 	limit, known, unlimited := "", false, false
 	for _, h := range v.Inv.Hosts {

@@ -31,7 +31,7 @@ func checkShm(v *View) Verdict {
 		return notApplicable("a simulated run has no shared memory")
 	}
 	failed := v.said(evidence.ShmFailed)
-	full := slices.DeleteFunc(slices.Clone(failed), func(e evidence.Event) bool { return !errnoIs(e, 28, "No space left") })
+	full := without(failed, func(e evidence.Event) bool { return !errnoIs(e, 28, "No space left") })
 	if len(full) == 0 && slices.ContainsFunc(failed, func(e evidence.Event) bool { return e.Errno == "" && !strings.Contains(e.Text, "error:") }) {
 		full = failed
 	}

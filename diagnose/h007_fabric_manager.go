@@ -2,7 +2,6 @@ package diagnose
 
 import (
 	"fmt"
-	"slices"
 	"strings"
 
 	"github.com/shunt-network/shunt/evidence"
@@ -26,7 +25,7 @@ func checkFabricManager(v *View) Verdict {
 	if s, silent := v.silent(); silent {
 		return s
 	}
-	said := slices.DeleteFunc(v.said(evidence.CudaError, evidence.OtherWarning), func(e evidence.Event) bool {
+	said := without(v.said(evidence.CudaError, evidence.OtherWarning), func(e evidence.Event) bool {
 		text := strings.ToLower(e.Text)
 		return !strings.Contains(text, "system not yet initialized") && !strings.Contains(text, "cuda failure 802") &&
 			!(strings.Contains(text, "nvls") && strings.Contains(text, "multicast"))

@@ -2,7 +2,6 @@ package diagnose
 
 import (
 	"fmt"
-	"slices"
 	"strconv"
 
 	"github.com/shunt-network/shunt/evidence"
@@ -27,7 +26,7 @@ func checkTCPFiltered(v *View) Verdict {
 	if s, silent := v.silent(); silent {
 		return s
 	}
-	failed := slices.DeleteFunc(v.said(evidence.ConnectFailed), func(e evidence.Event) bool { return v.neverRemote(e.Peer) })
+	failed := without(v.said(evidence.ConnectFailed), func(e evidence.Event) bool { return v.neverRemote(e.Peer) })
 	if len(failed) == 0 {
 		return ruledOut("no TCP connection between hosts failed")
 	}

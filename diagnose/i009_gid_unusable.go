@@ -2,7 +2,6 @@ package diagnose
 
 import (
 	"fmt"
-	"slices"
 
 	"github.com/shunt-network/shunt/evidence"
 )
@@ -26,10 +25,10 @@ func checkGIDUnusable(v *View) Verdict {
 	if verdict, stop := v.roceOnly(); stop {
 		return verdict
 	}
-	foreign := slices.DeleteFunc(v.said(evidence.ModifyQPFailed), func(e evidence.Event) bool {
+	foreign := without(v.said(evidence.ModifyQPFailed), func(e evidence.Event) bool {
 		return !errnoIs(e, 19, "No such device") && !errnoIs(e, 61, "No data available")
 	})
-	invalid := slices.DeleteFunc(v.said(evidence.ModifyQPFailed), func(e evidence.Event) bool { return !errnoIs(e, 22, "Invalid argument") })
+	invalid := without(v.said(evidence.ModifyQPFailed), func(e evidence.Event) bool { return !errnoIs(e, 22, "Invalid argument") })
 	used, why := v.gidIndexes()
 	absent := -1
 	var table hostPort

@@ -37,7 +37,7 @@ func checkNoRoute(v *View) Verdict {
 		},
 		Settle: "ip route get PEER from ADDRESS on the host",
 	}
-	unrouted := slices.DeleteFunc(v.said(evidence.ModifyQPFailed), func(e evidence.Event) bool {
+	unrouted := without(v.said(evidence.ModifyQPFailed), func(e evidence.Event) bool {
 		return !errnoIs(e, 101, "Network is unreachable") && !errnoIs(e, 113, "No route to host")
 	})
 	if len(unrouted) > 0 {
@@ -61,8 +61,7 @@ func checkNoRoute(v *View) Verdict {
 			continue
 		}
 		host := owner.host
-		i := slices.IndexFunc(v.Inv.Hosts, func(h *evidence.Host) bool { return h.Name == host })
-		h := v.Inv.Hosts[i]
+		h := v.host(host)
 		if len(h.Routes) == 0 {
 			continue
 		}

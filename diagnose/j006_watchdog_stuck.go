@@ -1,8 +1,6 @@
 package diagnose
 
 import (
-	"slices"
-
 	"github.com/shunt-network/shunt/evidence"
 )
 
@@ -21,7 +19,7 @@ var causeWatchdogStuck = Cause{
 }
 
 func checkWatchdogStuck(v *View) Verdict {
-	stuck := slices.DeleteFunc(v.said(evidence.OtherWarning), func(e evidence.Event) bool { return e.What != "watchdog got stuck" })
+	stuck := without(v.said(evidence.OtherWarning), func(e evidence.Event) bool { return e.What != "watchdog got stuck" })
 	if len(stuck) == 0 {
 		if s, silent := v.silent(); silent {
 			return s

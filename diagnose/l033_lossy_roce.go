@@ -2,7 +2,6 @@ package diagnose
 
 import (
 	"fmt"
-	"slices"
 	"strings"
 
 	"github.com/shunt-network/shunt/evidence"
@@ -77,7 +76,7 @@ func (v *View) recoveries() []recovery {
 	var all []recovery
 	place := map[string]int{}
 	for _, id := range []telemetry.SeriesID{telemetry.NICLocalAckTimeout, telemetry.NICPacketSeqErr, telemetry.NICRetryExceeded} {
-		for _, k := range v.Win.Keys(id) {
+		for _, k := range v.keys(id) {
 			n, once, ok := v.grownOrTotal(k)
 			if !ok {
 				continue
@@ -258,7 +257,7 @@ func (v *View) onlyPriority(object string) (only int8, known bool) {
 // fabric itself, by messages of an unreliable transport, so such a path did work before; NCCL exchanges
 // addresses over TCP, so there the same status says less (R004).
 func (v *View) lossyUCX() (Finding, bool) {
-	events := slices.DeleteFunc(v.completions(wcRetryExceeded), func(e evidence.Event) bool {
+	events := without(v.completions(wcRetryExceeded), func(e evidence.Event) bool {
 		return !fromUCX(e) || !strings.Contains(e.Text, "RoCE")
 	})
 	if len(events) == 0 {

@@ -39,7 +39,7 @@ func checkGlobalPause(v *View) Verdict {
 		time, frames telemetry.SeriesID
 		rx           bool
 	}{{telemetry.NICRxGlobalPauseTime, telemetry.NICRxGlobalPause, true}, {telemetry.NICTxGlobalPauseTime, telemetry.NICTxGlobalPause, false}} {
-		for _, k := range v.Win.Keys(dir.time) {
+		for _, k := range v.keys(dir.time) {
 			paused, ok := v.Win.Delta(k)
 			looked = looked || ok
 			if !ok || paused <= 0 {

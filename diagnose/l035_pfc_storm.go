@@ -28,7 +28,7 @@ func checkPFCStorm(v *View) Verdict {
 	if v.Win == nil {
 		return cannotCheck("show pfcwd stats")
 	}
-	keys := v.Win.Keys(telemetry.SwitchPFCStorms)
+	keys := v.keys(telemetry.SwitchPFCStorms)
 	if len(keys) == 0 {
 		if v.Inv.Simulated {
 			return notApplicable("no PFC watchdog in the simulated fabric")

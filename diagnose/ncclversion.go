@@ -73,41 +73,43 @@ func parseRelease(s string, fill int) (r release, ok bool) {
 
 // nccl bounds the version of NCCL in the job.
 func (v *View) nccl() releases {
-	n := &v.Inv.NCCL
-	b := releases{high: endless}
-	for _, seen := range n.Versions {
-		r, ok := parseRelease(seen.Version, 0)
-		if !ok {
-			continue
+	return once(v, func(f *facts) **releases { return &f.releases }, func() releases {
+		n := &v.Inv.NCCL
+		b := releases{high: endless}
+		for _, seen := range n.Versions {
+			r, ok := parseRelease(seen.Version, 0)
+			if !ok {
+				continue
+			}
+			if !b.told || r.less(b.low) {
+				b.low = r
+			}
+			if !b.told || b.high.less(r) {
+				b.high = r
+			}
+			if b.text == "" {
+				b.text = seen.Version
+			} else if b.text != seen.Version && !strings.Contains(b.text, seen.Version) {
+				b.text += ", " + seen.Version
+			}
+			b.told, b.From = true, seen.From
 		}
-		if !b.told || r.less(b.low) {
-			b.low = r
+		if b.told {
+			return b
 		}
-		if !b.told || b.high.less(r) {
+		if r, ok := parseRelease(n.Oldest, 0); ok {
+			b.low, b.text = r, n.Oldest+" or later"
+		}
+		limit, before := strings.CutPrefix(n.Newest, "before ")
+		if r, ok := parseRelease(limit, math.MaxInt); ok {
 			b.high = r
+			if before {
+				b.high = r.previous()
+			}
+			b.text = strings.TrimPrefix(b.text+", "+n.Newest, ", ")
 		}
-		if b.text == "" {
-			b.text = seen.Version
-		} else if b.text != seen.Version && !strings.Contains(b.text, seen.Version) {
-			b.text += ", " + seen.Version
-		}
-		b.told, b.From = true, seen.From
-	}
-	if b.told {
 		return b
-	}
-	if r, ok := parseRelease(n.Oldest, 0); ok {
-		b.low, b.text = r, n.Oldest+" or later"
-	}
-	limit, before := strings.CutPrefix(n.Newest, "before ")
-	if r, ok := parseRelease(limit, math.MaxInt); ok {
-		b.high = r
-		if before {
-			b.high = r.previous()
-		}
-		b.text = strings.TrimPrefix(b.text+", "+n.Newest, ", ")
-	}
-	return b
+	})
 }
 
 func (b releases) String() string {

@@ -68,7 +68,7 @@ func (v *View) flapsTold() []Finding {
 	broken := v.unreachable()
 	var findings []Finding
 	for _, host := range eventHosts(down) {
-		own := slices.DeleteFunc(slices.Clone(down), func(e evidence.Event) bool { return e.Host != host })
+		own := without(down, func(e evidence.Event) bool { return e.Host != host })
 		devices := map[string]bool{}
 		processes := map[int]bool{}
 		for _, e := range own {
@@ -85,11 +85,11 @@ func (v *View) flapsTold() []Finding {
 		f.Title = fmt.Sprintf("the link of %s went down: %s reported a port error", where, counted(len(processes), "process", "processes"))
 		f.Severity, f.Confidence = Critical, named
 		f.Evidence = tell(own, "cause")
-		if back := slices.DeleteFunc(slices.Clone(up), func(e evidence.Event) bool { return e.Host != host }); len(back) > 0 {
+		if back := without(up, func(e evidence.Event) bool { return e.Host != host }); len(back) > 0 {
 			f.Evidence = append(f.Evidence, tell(back, "")...)
 			f.Title += ", and it came back"
 		}
-		others := slices.DeleteFunc(slices.Clone(broken), func(e evidence.Event) bool { return e.Host == host })
+		others := without(broken, func(e evidence.Event) bool { return e.Host == host })
 		if len(others) > 0 {
 			f.Evidence = append(f.Evidence, tell(others, "effect")...)
 			f.Confidence = proven
@@ -126,7 +126,7 @@ func (v *View) flapsCounted() (findings []Finding, looked bool) {
 		return nil, false
 	}
 	for _, id := range []telemetry.SeriesID{telemetry.NICLinkDowns, telemetry.SwitchLinkDowns} {
-		for _, k := range v.Win.Keys(id) {
+		for _, k := range v.keys(id) {
 			grew, ok := v.Win.Delta(k)
 			looked = looked || ok
 			if !ok || grew == 0 {

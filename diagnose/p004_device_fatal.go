@@ -2,7 +2,6 @@ package diagnose
 
 import (
 	"fmt"
-	"slices"
 	"strings"
 
 	"github.com/shunt-network/shunt/evidence"
@@ -31,13 +30,13 @@ func checkDeviceFatal(v *View) Verdict {
 	if s, silent := v.silent(); silent {
 		return s
 	}
-	fatal := slices.DeleteFunc(v.said(evidence.AsyncEvent), func(e evidence.Event) bool { return !isDeviceFatal(e) })
+	fatal := without(v.said(evidence.AsyncEvent), func(e evidence.Event) bool { return !isDeviceFatal(e) })
 	if len(fatal) == 0 {
 		return ruledOut("no device reported a fatal error in the NCCL log")
 	}
 	var findings []Finding
 	for _, host := range eventHosts(fatal) {
-		own := slices.DeleteFunc(slices.Clone(fatal), func(e evidence.Event) bool { return e.Host != host })
+		own := without(fatal, func(e evidence.Event) bool { return e.Host != host })
 		where := object(host, own[0].Device)
 		processes := map[int]bool{}
 		for _, e := range own {

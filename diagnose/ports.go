@@ -2,7 +2,6 @@ package diagnose
 
 import (
 	"fmt"
-	"slices"
 	"strconv"
 	"strings"
 
@@ -30,30 +29,41 @@ func (p port) rate() (units.Rate, bool) {
 func (v *View) toHost(p port) bool { return p.Peer != "" && !p.Uplink && !v.isSwitch(p.Peer) }
 
 func (v *View) isSwitch(object string) bool {
+	known := once(v, func(f *facts) **map[string]bool { return &f.switches }, func() map[string]bool {
+		names := map[string]bool{}
+		for _, s := range v.Inv.Switches {
+			names[s.Name] = true
+		}
+		return names
+	})
 	name, _, _ := strings.Cut(object, "/")
-	return slices.ContainsFunc(v.Inv.Switches, func(s *evidence.Switch) bool { return s.Name == name })
+	return known[name]
 }
 
 // ports lists every switch port that is known.
 func (v *View) ports() []port {
-	var all []port
-	for _, s := range v.Inv.Switches {
-		for _, p := range s.Ports {
-			all = append(all, port{p, s, s.Object(p)})
+	return once(v, func(f *facts) **[]port { return &f.ports }, func() []port {
+		var all []port
+		for _, s := range v.Inv.Switches {
+			for _, p := range s.Ports {
+				all = append(all, port{p, s, s.Object(p)})
+			}
 		}
-	}
-	return all
+		return all
+	})
 }
 
 // nics lists every NIC port with its host.
 func (v *View) nics() []nic {
-	var all []nic
-	for _, h := range v.Inv.Hosts {
-		for _, n := range h.NICs {
-			all = append(all, nic{n, h, h.Object(n)})
+	return once(v, func(f *facts) **[]nic { return &f.nics }, func() []nic {
+		var all []nic
+		for _, h := range v.Inv.Hosts {
+			for _, n := range h.NICs {
+				all = append(all, nic{n, h, h.Object(n)})
+			}
 		}
-	}
-	return all
+		return all
+	})
 }
 
 type nic struct {
@@ -71,57 +81,60 @@ type group struct {
 // equalCost lists the groups of equal-cost ports: the uplinks of a switch, and the ports of the tier above that
 // lead down to the same switch, over which the hash of the sending leaves spreads what comes back down.
 func (v *View) equalCost() []group {
-	var groups []group
-	for _, s := range v.Inv.Switches {
-		g := group{}
-		for _, p := range s.Ports {
-			if p.Uplink {
-				g.ports = append(g.ports, port{p, s, s.Object(p)})
+	return once(v, func(f *facts) **[]group { return &f.groups }, func() []group {
+		var groups []group
+		for _, s := range v.Inv.Switches {
+			g := group{}
+			for _, p := range s.Ports {
+				if p.Uplink {
+					g.ports = append(g.ports, port{p, s, s.Object(p)})
+				}
+			}
+			if len(g.ports) > 1 {
+				g.name = fmt.Sprintf("the %d uplinks of %s", len(g.ports), s.Name)
+				groups = append(groups, g)
 			}
 		}
-		if len(g.ports) > 1 {
-			g.name = fmt.Sprintf("the %d uplinks of %s", len(g.ports), s.Name)
-			groups = append(groups, g)
-		}
-	}
-	for _, below := range v.Inv.Switches {
-		g := group{}
+		down := map[string][]port{} // by the switch below
 		for _, p := range v.ports() {
-			if peer, _, _ := strings.Cut(p.Peer, "/"); !p.Uplink && peer == below.Name {
-				g.ports = append(g.ports, p)
+			if peer, _, ok := strings.Cut(p.Peer, "/"); ok && !p.Uplink {
+				down[peer] = append(down[peer], p)
 			}
 		}
-		if len(g.ports) > 1 {
-			g.name = fmt.Sprintf("the %d ports that lead down to %s", len(g.ports), below.Name)
-			groups = append(groups, g)
+		for _, below := range v.Inv.Switches {
+			if ports := down[below.Name]; len(ports) > 1 {
+				groups = append(groups, group{fmt.Sprintf("the %d ports that lead down to %s", len(ports), below.Name), ports})
+			}
 		}
-	}
-	return groups
+		return groups
+	})
 }
 
 // rocePriority is the traffic class RDMA travels in: the setting "roce.priority" where it is known, else the
 // priority that carried most of the bytes.
 func (v *View) rocePriority() int8 {
-	if s, ok := v.Inv.Setting("roce.priority"); ok {
-		if p, err := strconv.Atoi(s.Value); err == nil && p >= 0 && p <= 7 {
-			return int8(p)
-		}
-	}
-	var bytes [8]float64
-	for _, id := range []telemetry.SeriesID{telemetry.SwitchTxBytes, telemetry.NICTxBytes} {
-		for _, k := range v.Win.Keys(id) {
-			if d, ok := v.Win.Delta(k); ok && k.Priority >= 0 {
-				bytes[k.Priority] += d
+	return once(v, func(f *facts) **int8 { return &f.priority }, func() int8 {
+		if s, ok := v.Inv.Setting("roce.priority"); ok {
+			if p, err := strconv.Atoi(s.Value); err == nil && p >= 0 && p <= 7 {
+				return int8(p)
 			}
 		}
-	}
-	best := 0
-	for p := range bytes {
-		if bytes[p] > bytes[best] {
-			best = p
+		var bytes [8]float64
+		for _, id := range []telemetry.SeriesID{telemetry.SwitchTxBytes, telemetry.NICTxBytes} {
+			for _, k := range v.keys(id) {
+				if d, ok := v.Win.Delta(k); ok && k.Priority >= 0 {
+					bytes[k.Priority] += d
+				}
+			}
 		}
-	}
-	return int8(best)
+		best := 0
+		for p := range bytes {
+			if bytes[p] > bytes[best] {
+				best = p
+			}
+		}
+		return int8(best)
+	})
 }
 
 // delta is the growth of a counter in a priority; ok is false where it cannot be told.

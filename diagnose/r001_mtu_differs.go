@@ -111,7 +111,7 @@ func lengthFinding(v *View, length []evidence.Event) Finding {
 
 // accessViolations lists asynchronous events of a QP that refused what its peer sent.
 func (v *View) accessViolations() []evidence.Event {
-	return slices.DeleteFunc(v.said(evidence.AsyncEvent), func(e evidence.Event) bool {
+	return without(v.said(evidence.AsyncEvent), func(e evidence.Event) bool {
 		what := strings.ToLower(orElse(e.What, e.Text))
 		return !strings.Contains(what, "access violation") && !strings.Contains(what, "invalid request")
 	})

@@ -2,7 +2,6 @@ package diagnose
 
 import (
 	"fmt"
-	"slices"
 
 	"github.com/shunt-network/shunt/evidence"
 )
@@ -65,7 +64,7 @@ func checkRemoteAccess(v *View) Verdict {
 		f.Title = fmt.Sprintf("%s refuses RDMA operations of %s (status %d)", responder, names(eventHosts(refused)), refused[0].Status)
 		f.Confidence = possible
 	}
-	f.Where = append([]string{responder}, eventHosts(slices.DeleteFunc(slices.Clone(refused), func(e evidence.Event) bool { return e.Host == "" }))...)
+	f.Where = append([]string{responder}, eventHosts(without(refused, func(e evidence.Event) bool { return e.Host == "" }))...)
 	f.Evidence = append(f.Evidence, versionRow(v.nccl()))
 	return found(f)
 }

@@ -40,6 +40,7 @@ const layers = "PHLIRCJSX"
 func Run(v *View) Result { return run(v, Causes()) }
 
 func run(v *View, causes []Cause) Result {
+	v = v.withFacts()
 	var result Result
 	var all []Finding
 	explains := map[string][]string{}

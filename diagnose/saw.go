@@ -14,11 +14,21 @@ import (
 
 // said lists the library's events of some kinds, in the order of the inputs.
 func (v *View) said(kinds ...evidence.EventKind) []evidence.Event {
+	set := kindsOf(kinds)
+	if v.facts != nil {
+		if events, ok := v.facts.said[set]; ok {
+			return events
+		}
+	}
 	var events []evidence.Event
 	for _, e := range v.Inv.NCCL.Events {
-		if slices.Contains(kinds, e.Kind) {
+		if set&(1<<e.Kind) != 0 {
 			events = append(events, e)
 		}
+	}
+	events = slices.Clip(events)
+	if v.facts != nil {
+		v.facts.said[set] = events
 	}
 	return events
 }
@@ -26,7 +36,7 @@ func (v *View) said(kinds ...evidence.EventKind) []evidence.Event {
 // completions lists the completion errors with one of the statuses (verbs enum ibv_wc_status, rdma-core
 // libibverbs/verbs.h). A flushed work request (5) is never a cause: the QP was in error before.
 func (v *View) completions(status ...int) []evidence.Event {
-	return slices.DeleteFunc(v.said(evidence.CompletionError), func(e evidence.Event) bool {
+	return without(v.said(evidence.CompletionError), func(e evidence.Event) bool {
 		return !slices.Contains(status, e.Status)
 	})
 }
@@ -53,11 +63,13 @@ var statusNames = map[int]string{
 // unreachable lists the events that say that packets to a peer were not answered: retries used up, or the
 // address of the peer not resolved when a QP was set up.
 func (v *View) unreachable() []evidence.Event {
-	return slices.DeleteFunc(v.said(evidence.CompletionError, evidence.ModifyQPFailed), func(e evidence.Event) bool {
-		if e.Kind == evidence.CompletionError {
-			return e.Status != wcRetryExceeded
-		}
-		return !errnoIs(e, 110, "timed out") && !errnoIs(e, 101, "Network is unreachable") && !errnoIs(e, 113, "No route to host")
+	return once(v, func(f *facts) **[]evidence.Event { return &f.unreachable }, func() []evidence.Event {
+		return without(v.said(evidence.CompletionError, evidence.ModifyQPFailed), func(e evidence.Event) bool {
+			if e.Kind == evidence.CompletionError {
+				return e.Status != wcRetryExceeded
+			}
+			return !errnoIs(e, 110, "timed out") && !errnoIs(e, 101, "Network is unreachable") && !errnoIs(e, 113, "No route to host")
+		})
 	})
 }
 
@@ -208,23 +220,30 @@ func listed(words []string) string {
 // variable finds a variable for a host: what that host saw, else what a command line or a file without a host
 // says, else what any host saw.
 func (v *View) variable(name, host string) (evidence.EnvVar, bool) {
-	best, rank := evidence.EnvVar{}, 0
-	for _, e := range v.Inv.NCCL.Env {
-		if e.Name != name {
-			continue
+	all := once(v, func(f *facts) **map[string]settings { return &f.variables }, func() map[string]settings {
+		index := map[string]settings{}
+		for _, e := range v.Inv.NCCL.Env {
+			s, there := index[e.Name]
+			if !there {
+				s = settings{e, map[string]evidence.EnvVar{}}
+				index[e.Name] = s
+			}
+			if _, there := s.byHost[e.Host]; !there {
+				s.byHost[e.Host] = e
+			}
 		}
-		r := 1
-		if e.Host == "" {
-			r = 2
-		}
-		if e.Host == host {
-			r = 3
-		}
-		if r > rank {
-			best, rank = e, r
+		return index
+	})
+	s, ok := all[name]
+	if !ok {
+		return evidence.EnvVar{}, false
+	}
+	for _, h := range []string{host, ""} {
+		if e, ok := s.byHost[h]; ok {
+			return e, true
 		}
 	}
-	return best, rank > 0
+	return s.first, true
 }
 
 // silent is the verdict of a cause that rests on the library's log where none was read: a simulated run has
@@ -241,34 +260,36 @@ func (v *View) silent() (Verdict, bool) {
 
 // jobHosts lists the hosts that took part in the job, as its log names them.
 func (v *View) jobHosts() []string {
-	n := &v.Inv.NCCL
-	var hosts []string
-	seen := map[string]bool{"": true}
-	add := func(h string) {
-		if !seen[h] {
-			seen[h] = true
-			hosts = append(hosts, h)
+	return once(v, func(f *facts) **[]string { return &f.jobHosts }, func() []string {
+		n := &v.Inv.NCCL
+		var hosts []string
+		seen := map[string]bool{"": true}
+		add := func(h string) {
+			if !seen[h] {
+				seen[h] = true
+				hosts = append(hosts, h)
+			}
 		}
-	}
-	for _, x := range n.Networks {
-		add(x.Host)
-	}
-	for _, x := range n.Sockets {
-		add(x.Host)
-	}
-	for _, x := range n.Devices {
-		add(x.Host)
-	}
-	for _, x := range n.Channels {
-		add(x.Host)
-	}
-	for _, x := range n.QPs {
-		add(x.Host)
-	}
-	for _, x := range n.Events {
-		add(x.Host)
-	}
-	return hosts
+		for _, x := range n.Networks {
+			add(x.Host)
+		}
+		for _, x := range n.Sockets {
+			add(x.Host)
+		}
+		for _, x := range n.Devices {
+			add(x.Host)
+		}
+		for _, x := range n.Channels {
+			add(x.Host)
+		}
+		for _, x := range n.QPs {
+			add(x.Host)
+		}
+		for _, x := range n.Events {
+			add(x.Host)
+		}
+		return hosts
+	})
 }
 
 // spans tells whether the job runs on more than one host, so that the network matters at all. More ranks than
@@ -291,25 +312,27 @@ type place struct{ host, name string }
 
 // owners tells whose each known address is: an interface's, else an RDMA device's.
 func (v *View) owners() map[netip.Addr]place {
-	owned := map[netip.Addr]place{}
-	put := func(a netip.Addr, p place) {
-		if _, taken := owned[a.Unmap()]; !taken && a.IsValid() {
-			owned[a.Unmap()] = p
-		}
-	}
-	for _, h := range v.Inv.Hosts {
-		for _, d := range h.Netdevs {
-			for _, p := range d.Addresses {
-				put(p.Addr(), place{h.Name, d.Name})
+	return once(v, func(f *facts) **map[netip.Addr]place { return &f.owners }, func() map[netip.Addr]place {
+		owned := map[netip.Addr]place{}
+		put := func(a netip.Addr, p place) {
+			if _, taken := owned[a.Unmap()]; !taken && a.IsValid() {
+				owned[a.Unmap()] = p
 			}
 		}
-	}
-	for _, h := range v.Inv.Hosts {
-		for _, n := range h.NICs {
-			for _, g := range n.GIDs {
-				put(g.Address, place{h.Name, n.Device})
+		for _, h := range v.Inv.Hosts {
+			for _, d := range h.Netdevs {
+				for _, p := range d.Addresses {
+					put(p.Addr(), place{h.Name, d.Name})
+				}
 			}
 		}
-	}
-	return owned
+		for _, h := range v.Inv.Hosts {
+			for _, n := range h.NICs {
+				for _, g := range n.GIDs {
+					put(g.Address, place{h.Name, n.Device})
+				}
+			}
+		}
+		return owned
+	})
 }

@@ -9,4 +9,6 @@ import (
 type View struct {
 	Inv *evidence.Inventory
 	Win *telemetry.Window
+
+	facts *facts // what causes share during one Run; nil outside of it
 }
