@@ -35,7 +35,7 @@ var within = map[string][]string{
 	"collect":       {"collect/..."},
 	"collect/...":   {"collect/fragment", "collect/lines"},
 	"interop":       {"interop/..."},
-	"interop/...":   {"interop/source", "interop/message", "interop/hpcc"},
+	"interop/...":   {"interop/source", "interop/message", "interop/dataflow", "interop/hpcc"},
 }
 
 // layerOf finds the layer of a folder by its longest entry.

@@ -43,13 +43,14 @@ func (w *Writer) Connection(src, dst fabric.GPUID) uint16 {
 	return uint16(n % maxChannels)
 }
 
-// Room tells whether n more operations fit into a plan, together with those that Send and Add have added.
+// Room tells whether n more operations fit into a plan, together with those that are in it.
 func (w *Writer) Room(n int) bool { return w.ops+n <= workload.MaxOps }
 
 // Add appends an operation, as workload.Builder does, and counts it.
 func (w *Writer) Add(op workload.Op, after ...workload.OpID) workload.OpID {
-	w.ops++
-	return w.Builder.Add(op, after...)
+	id := w.Builder.Add(op, after...)
+	w.ops = int(id) + 1 // operations are numbered from 0, those of Call too
+	return id
 }
 
 // Join adds an operation on a GPU that is done as soon as all it waits for is.
