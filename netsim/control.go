@@ -279,6 +279,7 @@ func (c Config) validateControl(wrong func(bad bool, format string, args ...any)
 	}
 	share("hpcc eta", n.HPCC.Eta, false)
 	wrong(n.HPCC.MaxStage < -1 || n.HPCC.Flows < 1 || n.HPCC.MinRate < units.Kbps, "nic hpcc: max_stage must be at least -1, flows at least 1, min_rate at least 1Kbps")
+	share("timely initial", n.TIMELY.Initial, false)
 	share("timely alpha", n.TIMELY.Alpha, false)
 	share("timely beta", n.TIMELY.Beta, false)
 	wrong(n.TIMELY.TLow <= 0 || n.TIMELY.THigh < n.TIMELY.TLow || n.TIMELY.MinRTT <= 0, "nic timely t_low, t_high, min_rtt: must be positive, and t_high not below t_low")

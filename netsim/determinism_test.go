@@ -3,6 +3,7 @@ package netsim
 import (
 	"fmt"
 	"math/rand/v2"
+	"reflect"
 	"runtime"
 	"testing"
 
@@ -36,8 +37,8 @@ func busy(f *fabric.Fabric, seed uint64) (*workload.Plan, Config) {
 		}
 	}
 	c := Config{Seed: seed}
-	c.Path = []PathChoice{ECMP, ECMPQPN, Random}[rng.IntN(3)]
-	c.NIC.Transport = []Transport{GoBackN, Place, IRN, UEC}[rng.IntN(4)]
+	c.Path = PathChoice(pick(rng, PathChoice("").Choices()))
+	c.NIC.Transport = Transport(pick(rng, Transport("").Choices()))
 	if c.NIC.Transport == UEC || c.NIC.Transport == Place {
 		c.Switch.Trim = TrimConfig{On: rng.IntN(2) == 0, Coin: rng.IntN(2) == 0}
 	}
@@ -46,7 +47,7 @@ func busy(f *fabric.Fabric, seed uint64) (*workload.Plan, Config) {
 		c.Switch.Queue = units.Bytes(50_000 + rng.IntN(300_000))
 	}
 	c.Switch.ECN.At = []MarkTime{AtDequeue, AtEnqueue}[rng.IntN(2)]
-	c.NIC.Control = []Control{DCQCN, NoControl}[rng.IntN(2)]
+	c.NIC.Control = Control(pick(rng, Control("").Choices()))
 	c.NIC.QPs, c.NIC.Split = 1+rng.IntN(3), rng.IntN(2) == 0
 	c.NIC.AckEvery = 1 + rng.IntN(5)
 	c.NIC.Window = units.Bytes(rng.IntN(2)) * 300_000
@@ -67,6 +68,8 @@ func busy(f *fabric.Fabric, seed uint64) (*workload.Plan, Config) {
 	}
 	return b.Plan(), c
 }
+
+func pick(rng *rand.Rand, of []string) string { return of[rng.IntN(len(of))] }
 
 // carry runs to the end, in slices when slice is set, and checks conservation after every slice.
 func carry(t *testing.T, f *fabric.Fabric, p *workload.Plan, c Config, slice units.Duration) Summary {
@@ -112,12 +115,12 @@ func TestSameSeedSameBits(t *testing.T) {
 		}
 		seen[first.Fingerprint] = seed
 		for _, slice := range []units.Duration{0, 977 * units.Nanosecond, 50 * units.Microsecond} {
-			if got := carry(t, f, p, c, slice); got != first {
+			if got := carry(t, f, p, c, slice); !reflect.DeepEqual(got, first) {
 				t.Errorf("seed %d in slices of %v: %+v\nat once: %+v", seed, slice, got, first)
 			}
 		}
 		threads := runtime.GOMAXPROCS(1)
-		if got := carry(t, f, p, c, 0); got != first {
+		if got := carry(t, f, p, c, 0); !reflect.DeepEqual(got, first) {
 			t.Errorf("seed %d with one thread: %+v\nwith %d: %+v", seed, got, threads, first)
 		}
 		runtime.GOMAXPROCS(threads)

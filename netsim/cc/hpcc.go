@@ -41,6 +41,7 @@ type HPCC struct {
 	least     float64
 	mtu       units.Bytes
 	stage     int
+	started   bool
 	updateAt  uint64 // the reference is set when this is acknowledged
 }
 
@@ -67,6 +68,9 @@ func (h *HPCC) Utilisation() float64 { return h.u }
 // length is that of the path, else by port, for packets that take many paths. A hop that was not seen before tells nothing yet.
 func (h *HPCC) Ack(c *HPCCConfig, a *Ack, hops, seen []Hop, byPort bool) {
 	u, tau := h.measure(hops, seen, byPort)
+	if !h.started { // the first round trip tells what follows
+		h.started, h.updateAt = true, a.Sent
+	}
 	if tau == 0 {
 		return
 	}

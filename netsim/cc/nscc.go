@@ -131,7 +131,7 @@ func (s *NSCC) bound() { s.window = min(max(s.window, s.mtu), s.largest) }
 // average smooths the delay. An unmarked packet that came late saw a queue that is draining, so it counts as a quarter of the round trip.
 func (s *NSCC) average(delay float64, marked bool) {
 	if !marked && delay > s.target {
-		delay = s.base * 0.25
+		delay = s.base / 4
 	}
 	s.delay += float64(nsccSmoothing * (delay - s.delay))
 }

@@ -4,6 +4,7 @@ import "github.com/shunt-network/shunt/units"
 
 // TIMELYConfig is what can be set of TIMELY.
 type TIMELYConfig struct {
+	Initial  units.Fraction `yaml:"initial" doc:"share of the line rate that a QP starts with"`
 	Alpha    units.Fraction `yaml:"alpha" doc:"weight of a new difference of round trips"`
 	Beta     units.Fraction `yaml:"beta" doc:"how strongly the rate falls with the gradient"`
 	TLow     units.Duration `yaml:"t_low" min:"1ns" doc:"round trip below which the rate always rises"`
@@ -17,6 +18,7 @@ type TIMELYConfig struct {
 
 // TIMELYDefaults are those of the ns-3 model in the artefact of HPCC.
 func TIMELYDefaults(c TIMELYConfig) TIMELYConfig {
+	c.Initial = or(c.Initial, 1)
 	c.Alpha = or(c.Alpha, 0.875)
 	c.Beta = or(c.Beta, 0.8)
 	c.TLow = or(c.TLow, 50*units.Microsecond)
@@ -40,11 +42,11 @@ type TIMELY struct {
 	started  bool
 }
 
-// StartTIMELY makes a QP that sends at line rate.
+// StartTIMELY makes a QP that sends at its initial rate.
 func StartTIMELY(c *TIMELYConfig, p *Path) TIMELY {
 	ai := or(c.AIRate, PerLine(5*units.Mbps, p.Line))
 	hai := or(c.HAIRate, 10*ai)
-	return TIMELY{rate: float64(p.Line), line: float64(p.Line), ai: float64(ai), hai: float64(hai)}
+	return TIMELY{rate: float64(p.Line) * float64(c.Initial), line: float64(p.Line), ai: float64(ai), hai: float64(hai)}
 }
 
 // Rate is what the QP may send at.
