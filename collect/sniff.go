@@ -2,6 +2,7 @@ package collect
 
 import (
 	"bytes"
+	"strings"
 
 	"github.com/shunt-network/shunt/collect/environ"
 	"github.com/shunt-network/shunt/collect/ethtool"
@@ -32,6 +33,12 @@ const (
 	NCCLRAS           Format = Format(nccl.RASReport)
 	EthtoolStatistics Format = "ethtool -S"
 	EthtoolPause      Format = "ethtool -a"
+	EthtoolLink       Format = "ethtool"
+	EthtoolDriver     Format = "ethtool -i"
+	EthtoolFEC        Format = "ethtool --show-fec"
+	EthtoolModule     Format = "ethtool -m"
+	EthtoolQueues     Format = "ethtool -c, -l, -g"
+	EthtoolFeatures   Format = "ethtool -k"
 	ShowGIDs          Format = "show_gids"
 	IBVDevInfo        Format = "ibv_devinfo"
 	IBStat            Format = "ibstat"
@@ -70,6 +77,7 @@ type parser interface {
 // kind is one format that is told by its lines: starts must hold for lines no other format has.
 type kind struct {
 	format Format
+	first  string // the bytes such a line may begin with, behind blanks; "" for any
 	starts func(line []byte) bool
 	open   func(s *session, f *fragment.Fragment) parser
 }
@@ -77,31 +85,37 @@ type kind struct {
 // kinds are tried in this order for every line that is not part of a log. Driver statistics come last: their
 // lines have the least about them that tells them from others.
 var kinds = []kind{
-	{NCCLTests, nccltests.Starts, func(_ *session, f *fragment.Fragment) parser { return nccltests.New(f) }},
-	{ShowGIDs, ibtools.StartsShowGIDs, func(_ *session, f *fragment.Fragment) parser { return ibtools.NewShowGIDs(f) }},
-	{IBVDevInfo, ibtools.StartsDevInfo, func(_ *session, f *fragment.Fragment) parser { return ibtools.NewDevInfo(f) }},
-	{IBStat, ibtools.StartsIBStat, func(_ *session, f *fragment.Fragment) parser { return ibtools.NewIBStat(f) }},
-	{IBStatus, ibtools.StartsIBStatus, func(_ *session, f *fragment.Fragment) parser { return ibtools.NewIBStat(f) }},
-	{IBDev2Netdev, ibtools.StartsIBDev2Netdev, func(_ *session, f *fragment.Fragment) parser { return ibtools.NewIBDev2Netdev(f) }},
-	{EthtoolPause, ethtool.StartsPause, func(_ *session, f *fragment.Fragment) parser { return ethtool.NewPause(f) }},
-	{Sysfs, sysfs.StartsPaste, func(s *session, f *fragment.Fragment) parser { return sysfs.NewPaste(f, s.tree) }},
-	{RDMAStatistic, sysfs.StartsStatistic, func(_ *session, f *fragment.Fragment) parser { return sysfs.NewStatistic(f) }},
-	{Perftest, perftest.Starts, func(_ *session, f *fragment.Fragment) parser { return perftest.New(f) }},
-	{Topology, topology.Starts, func(_ *session, f *fragment.Fragment) parser { return topology.New(f) }},
-	{Environment, environ.Starts, func(_ *session, f *fragment.Fragment) parser { return environ.New(f) }},
-	{IPAddr, iproute.StartsAddr, func(_ *session, f *fragment.Fragment) parser { return iproute.NewAddr(f) }},
-	{IPRoute, iproute.StartsRoute, func(_ *session, f *fragment.Fragment) parser { return iproute.NewRoute(f) }},
-	{IPRule, iproute.StartsRule, func(_ *session, f *fragment.Fragment) parser { return iproute.NewRule(f) }},
-	{LSPCI, lspci.Starts, func(_ *session, f *fragment.Fragment) parser { return lspci.New(f) }},
-	{Memlock, limits.StartsMemlock, func(_ *session, f *fragment.Fragment) parser { return limits.NewMemlock(f) }},
-	{DF, limits.StartsDF, func(_ *session, f *fragment.Fragment) parser { return limits.NewDF(f) }},
-	{Sysctl, limits.StartsSysctl, func(_ *session, f *fragment.Fragment) parser { return limits.NewSysctl(f) }},
-	{IPTables, iptables.Starts, func(_ *session, f *fragment.Fragment) parser { return iptables.New(f) }},
-	{KernelLog, kmsg.Starts, func(_ *session, f *fragment.Fragment) parser { return kmsg.New(f) }},
-	{MLXConfig, mlxconfig.Starts, func(_ *session, f *fragment.Fragment) parser { return mlxconfig.New(f) }},
-	{PFCWatchdog, sonic.StartsWatchdog, func(_ *session, f *fragment.Fragment) parser { return sonic.NewWatchdog(f) }},
-	{FECStatus, sonic.StartsFEC, func(_ *session, f *fragment.Fragment) parser { return sonic.NewFEC(f) }},
-	{EthtoolStatistics, ethtool.StartsStatistics, func(_ *session, f *fragment.Fragment) parser { return ethtool.NewStatistics(f) }},
+	{NCCLTests, "#", nccltests.Starts, func(_ *session, f *fragment.Fragment) parser { return nccltests.New(f) }},
+	{ShowGIDs, "D", ibtools.StartsShowGIDs, func(_ *session, f *fragment.Fragment) parser { return ibtools.NewShowGIDs(f) }},
+	{IBVDevInfo, "hGam", ibtools.StartsDevInfo, func(_ *session, f *fragment.Fragment) parser { return ibtools.NewDevInfo(f) }},
+	{IBStat, "C", ibtools.StartsIBStat, func(_ *session, f *fragment.Fragment) parser { return ibtools.NewIBStat(f) }},
+	{IBStatus, "I", ibtools.StartsIBStatus, func(_ *session, f *fragment.Fragment) parser { return ibtools.NewIBStat(f) }},
+	{IBDev2Netdev, "", ibtools.StartsIBDev2Netdev, func(_ *session, f *fragment.Fragment) parser { return ibtools.NewIBDev2Netdev(f) }},
+	{EthtoolPause, "P", ethtool.StartsPause, func(_ *session, f *fragment.Fragment) parser { return ethtool.NewPause(f) }},
+	{EthtoolLink, "S", ethtool.StartsSettings, func(_ *session, f *fragment.Fragment) parser { return ethtool.NewSettings(f) }},
+	{EthtoolDriver, "dfb", ethtool.StartsDriver, func(_ *session, f *fragment.Fragment) parser { return ethtool.NewDriver(f) }},
+	{EthtoolFEC, "FACS", ethtool.StartsFEC, func(_ *session, f *fragment.Fragment) parser { return ethtool.NewFEC(f) }},
+	{EthtoolModule, "IRL", ethtool.StartsModule, func(_ *session, f *fragment.Fragment) parser { return ethtool.NewModule(f) }},
+	{EthtoolQueues, "CR", ethtool.StartsQueues, func(_ *session, f *fragment.Fragment) parser { return ethtool.NewQueues(f) }},
+	{EthtoolFeatures, "F", ethtool.StartsFeatures, func(_ *session, f *fragment.Fragment) parser { return ethtool.NewFeatures(f) }},
+	{Sysfs, "", sysfs.StartsPaste, func(s *session, f *fragment.Fragment) parser { return sysfs.NewPaste(f, s.tree) }},
+	{RDMAStatistic, "l", sysfs.StartsStatistic, func(_ *session, f *fragment.Fragment) parser { return sysfs.NewStatistic(f) }},
+	{Perftest, "", perftest.Starts, func(_ *session, f *fragment.Fragment) parser { return perftest.New(f) }},
+	{Topology, "<", topology.Starts, func(_ *session, f *fragment.Fragment) parser { return topology.New(f) }},
+	{Environment, "", environ.Starts, func(_ *session, f *fragment.Fragment) parser { return environ.New(f) }},
+	{IPAddr, "", iproute.StartsAddr, func(_ *session, f *fragment.Fragment) parser { return iproute.NewAddr(f) }},
+	{IPRoute, "0123456789abcdef:", iproute.StartsRoute, func(_ *session, f *fragment.Fragment) parser { return iproute.NewRoute(f) }},
+	{IPRule, "0123456789", iproute.StartsRule, func(_ *session, f *fragment.Fragment) parser { return iproute.NewRule(f) }},
+	{LSPCI, "0123456789abcdefA", lspci.Starts, func(_ *session, f *fragment.Fragment) parser { return lspci.New(f) }},
+	{Memlock, "", limits.StartsMemlock, func(_ *session, f *fragment.Fragment) parser { return limits.NewMemlock(f) }},
+	{DF, "F", limits.StartsDF, func(_ *session, f *fragment.Fragment) parser { return limits.NewDF(f) }},
+	{Sysctl, "nvkfud", limits.StartsSysctl, func(_ *session, f *fragment.Fragment) parser { return limits.NewSysctl(f) }},
+	{IPTables, "", iptables.Starts, func(_ *session, f *fragment.Fragment) parser { return iptables.New(f) }},
+	{KernelLog, "", kmsg.Starts, func(_ *session, f *fragment.Fragment) parser { return kmsg.New(f) }},
+	{MLXConfig, "C", mlxconfig.Starts, func(_ *session, f *fragment.Fragment) parser { return mlxconfig.New(f) }},
+	{PFCWatchdog, "", sonic.StartsWatchdog, func(_ *session, f *fragment.Fragment) parser { return sonic.NewWatchdog(f) }},
+	{FECStatus, "", sonic.StartsFEC, func(_ *session, f *fragment.Fragment) parser { return sonic.NewFEC(f) }},
+	{EthtoolStatistics, "", ethtool.StartsStatistics, func(_ *session, f *fragment.Fragment) parser { return ethtool.NewStatistics(f) }},
 }
 
 // Sniff tells what a file is from its first bytes: the format of the first line that belongs to one. The name
@@ -122,12 +136,29 @@ func Sniff(name string, head []byte) Format {
 	return Format(p.formats[0])
 }
 
+// byFirst lists the kinds whose lines may begin with a byte, in their order. Most lines of a log are of no kind, and
+// are compared with a few in place of all.
+var byFirst = func() (table [256][]int) {
+	for b := range table {
+		for i, k := range kinds {
+			if k.first == "" || strings.IndexByte(k.first, byte(b)) >= 0 {
+				table[b] = append(table[b], i)
+			}
+		}
+	}
+	return table
+}()
+
 // detect finds the format whose first line this may be, -1 where there is none.
 func detect(line []byte) int {
-	if len(line) == 0 {
+	at := 0
+	for at < len(line) && (line[at] == ' ' || line[at] == '\t') {
+		at++
+	}
+	if at == len(line) {
 		return -1
 	}
-	for i := range kinds {
+	for _, i := range byFirst[line[at]] {
 		if kinds[i].starts(line) {
 			return i
 		}

@@ -94,6 +94,38 @@ const (
 	SwitchPFCStorms
 	SwitchPFCStormsEnded
 	SwitchPFCStormDrops
+	NICRxFECCorrected
+	NICRxBits
+	NICRxCorrectedBits
+	NICRxOversize
+	NICRxBufferHigh
+	NICLinkFaults
+	NICModuleHighTemp
+	NICModuleUnplugged
+	NICModuleBad
+	NICPCIStalledRead
+	NICPCIStalledWriteShare
+	NICPCIStalledReadShare
+	NICPCIBufferOverflow
+	NICPCISignal
+	NICRDMATxBytes
+	NICRDMARxBytes
+	NICRDMARxDiscards
+	NICRDMARxErrors
+	NICRetransmits
+	NICUnresponsivePeers
+	NICImpairedPeers
+	NICImpliedNAK
+	NICAdaptiveRetrans
+	NICAdaptiveTimeouts
+	NICSlowRestarts
+	NICCNPIgnored
+	NICReqRemoteAccess
+	NICReqRemoteInvalid
+	NICRespRemoteAccess
+	NICRespLength
+	NICReqCQEErrors
+	NICRespCQEErrors
 	SeriesCount
 )
 
@@ -102,9 +134,11 @@ const (
 	EthtoolMLX5 = "ethtool -S (mlx5_core)"
 	EthtoolBNXT = "ethtool -S (bnxt_en)"
 	EthtoolICE  = "ethtool -S (ice)"
+	EthtoolFEC  = "ethtool -I --show-fec"
 	HWCounters  = "sysfs hw_counters (mlx5_ib)"
 	HWBNXT      = "sysfs hw_counters (bnxt_re)"
 	HWIRDMA     = "sysfs hw_counters (irdma)"
+	HWEFA       = "sysfs hw_counters (efa)"
 	IBCounters  = "sysfs ports/N/counters"
 	SAI         = "SAI statistics (SONiC COUNTERS_DB)"
 	Netdev      = "sysfs net/DEV"
@@ -113,7 +147,7 @@ const (
 )
 
 // Catalogue lists every series by id. Counter names: kernel doc networking/device_drivers/ethernet/mellanox/
-// mlx5/counters.rst; drivers/infiniband/hw/{mlx5,bnxt_re,irdma} counter tables; SAI saiport.h and saiqueue.h;
+// mlx5/counters.rst; drivers/infiniband/hw/{mlx5,bnxt_re,irdma,efa} counter tables; ethtool netlink/fec.c; SAI saiport.h and saiqueue.h;
 // Documentation/ABI/stable/sysfs-class-infiniband (port_*_data count words of four bytes); sonic-utilities pfcwd.
 var Catalogue = [SeriesCount]Series{
 	NICTxBytes: {"nic_tx_bytes_total", "bytes", Counter, NICPort, true, "bytes sent in the priority",
@@ -129,11 +163,11 @@ var Catalogue = [SeriesCount]Series{
 	NICTxPauseTime: {"nic_tx_pause_seconds_total", "seconds", Counter, NICPort, true, "time this host held the switch paused in the priority",
 		[]Source{{EthtoolMLX5, "tx_prio{p}_pause_duration", 1e-6}, {EthtoolBNXT, "pfc_pri{p}_tx_duration_us", 1e-6}}},
 	NICRxGlobalPause: {"nic_rx_global_pause_total", "frames", Counter, NICPort, false, "802.3x pauses received (all priorities at once)",
-		[]Source{{EthtoolMLX5, "rx_global_pause", 1}}},
+		[]Source{{EthtoolMLX5, "rx_global_pause", 1}, {EthtoolBNXT, "rx_pause_frames", 1}, {EthtoolICE, "link_xoff_rx.nic", 1}}},
 	NICRxGlobalPauseTime: {"nic_rx_global_pause_seconds_total", "seconds", Counter, NICPort, false, "time this NIC was paused by 802.3x",
 		[]Source{{EthtoolMLX5, "rx_global_pause_duration", 1e-6}}},
 	NICTxGlobalPause: {"nic_tx_global_pause_total", "frames", Counter, NICPort, false, "802.3x pauses sent",
-		[]Source{{EthtoolMLX5, "tx_global_pause", 1}}},
+		[]Source{{EthtoolMLX5, "tx_global_pause", 1}, {EthtoolBNXT, "tx_pause_frames", 1}, {EthtoolICE, "link_xoff_tx.nic", 1}}},
 	NICTxGlobalPauseTime: {"nic_tx_global_pause_seconds_total", "seconds", Counter, NICPort, false, "time this host held its peer paused by 802.3x",
 		[]Source{{EthtoolMLX5, "tx_global_pause_duration", 1e-6}}},
 	NICRxDiscards: {"nic_rx_discards_total", "packets", Counter, NICPort, false, "packets dropped for lack of port buffer",
@@ -145,7 +179,7 @@ var Catalogue = [SeriesCount]Series{
 	NICRxSymbolErrors: {"nic_rx_symbol_errors_total", "symbols", Counter, NICPort, false, "symbols in error that FEC did not mend",
 		[]Source{{EthtoolMLX5, "rx_symbol_err_phy", 1}, {EthtoolMLX5, "rx_pcs_symbol_err_phy", 1}, {EthtoolBNXT, "rx_pcs_symbol_err", 1}, {IBCounters, "symbol_error", 1}}},
 	NICRxFECUncorrectable: {"nic_rx_fec_uncorrectable_total", "blocks", Counter, NICPort, false, "FEC blocks that could not be corrected",
-		[]Source{{EthtoolBNXT, "rx_fec_uncorrectable_blocks", 1}}},
+		[]Source{{EthtoolBNXT, "rx_fec_uncorrectable_blocks", 1}, {EthtoolFEC, "uncorrectable_blocks", 1}}},
 	NICLinkDowns: {"nic_link_downs_total", "events", Counter, NICPort, false, "times the link went down",
 		[]Source{{EthtoolMLX5, "link_down_events_phy", 1}, {EthtoolBNXT, "link_down_events", 1}, {IBCounters, "link_downed", 1}}},
 	NICSpeed: {"nic_speed_bits_per_second", "bit/s", Gauge, NICPort, false, "speed the link runs at",
@@ -157,7 +191,7 @@ var Catalogue = [SeriesCount]Series{
 	NICPacketSeqErr: {"nic_packet_seq_err_total", "NAKs", Counter, NICPort, false, "sender: NAKs for a sequence error",
 		[]Source{{HWCounters, "packet_seq_err", 1}, {HWBNXT, "seq_err_naks_rcvd", 1}}},
 	NICLocalAckTimeout: {"nic_local_ack_timeout_total", "timeouts", Counter, NICPort, false, "sender: acknowledgements that did not come in time",
-		[]Source{{HWCounters, "local_ack_timeout_err", 1}, {HWBNXT, "to_retransmits", 1}}},
+		[]Source{{HWCounters, "local_ack_timeout_err", 1}, {HWBNXT, "to_retransmits", 1}, {HWEFA, "retrans_timeout_events", 1}}},
 	NICRetryExceeded: {"nic_retry_exceeded_total", "QPs", Counter, NICPort, false, "sender: QPs that gave up after the last retry",
 		[]Source{{HWCounters, "req_transport_retries_exceeded", 1}, {HWBNXT, "max_retry_exceeded", 1}}},
 	NICRNRNak: {"nic_rnr_nak_retry_total", "NAKs", Counter, NICPort, false, "sender: receiver-not-ready retries used up",
@@ -167,7 +201,7 @@ var Catalogue = [SeriesCount]Series{
 	NICCNPHandled: {"nic_cnp_handled_total", "packets", Counter, NICPort, false, "sender: congestion notifications obeyed",
 		[]Source{{HWCounters, "rp_cnp_handled", 1}, {HWIRDMA, "cnpHandled", 1}}},
 	NICECNMarked: {"nic_ecn_marked_total", "packets", Counter, NICPort, false, "receiver: RoCE packets that arrived with CE set",
-		[]Source{{HWCounters, "np_ecn_marked_roce_packets", 1}}},
+		[]Source{{HWCounters, "np_ecn_marked_roce_packets", 1}, {HWIRDMA, "RxECNMrkd", 1}}},
 	NICPCIStalledWrite: {"nic_pci_stalled_write_events_total", "events", Counter, NICPort, false, "seconds in which the NIC waited for PCIe write credits more than 30 % of the time",
 		[]Source{{EthtoolMLX5, "outbound_pci_stalled_wr_events", 1}}},
 	SwitchTxBytes: {"switch_queue_tx_bytes_total", "bytes", Counter, SwitchPort, true, "bytes sent from the queue of the priority",
@@ -216,6 +250,70 @@ var Catalogue = [SeriesCount]Series{
 		[]Source{{SONiCWatchdog, "PFC_WD_QUEUE_STATS_DEADLOCK_RESTORED", 1}}},
 	SwitchPFCStormDrops: {"switch_pfc_storm_dropped_total", "packets", Counter, SwitchPort, true, "packets the PFC watchdog dropped while the queue was paused",
 		[]Source{{SONiCWatchdog, "PFC_WD_QUEUE_STATS_TX_DROPPED_PACKETS", 1}, {SONiCWatchdog, "PFC_WD_QUEUE_STATS_RX_DROPPED_PACKETS", 1}}},
+	NICRxFECCorrected: {"nic_rx_fec_corrected_total", "blocks", Counter, NICPort, false, "FEC blocks that were corrected",
+		[]Source{{EthtoolFEC, "corrected_blocks", 1}, {EthtoolBNXT, "rx_fec_corrected_blocks", 1}}},
+	NICRxBits: {"nic_rx_bits_total", "bits", Counter, NICPort, false, "bits received at the physical layer, by which corrected bits are judged",
+		[]Source{{EthtoolMLX5, "rx_bits_phy", 1}, {EthtoolBNXT, "rx_bits", 1}}},
+	NICRxCorrectedBits: {"nic_rx_corrected_bits_total", "bits", Counter, NICPort, false, "bits that FEC corrected",
+		[]Source{{EthtoolMLX5, "rx_corrected_bits_phy", 1}, {EthtoolBNXT, "rx_corrected_bits", 1}}},
+	NICRxOversize: {"nic_rx_oversize_total", "frames", Counter, NICPort, false, "frames longer than this NIC accepts: the peer's MTU is larger",
+		[]Source{{EthtoolMLX5, "rx_oversize_pkts_phy", 1}, {EthtoolMLX5, "rx_out_of_range_len_phy", 1}, {EthtoolBNXT, "rx_ovrsz_frames", 1}, {EthtoolICE, "rx_oversize.nic", 1}}},
+	NICRxBufferHigh: {"nic_rx_buffer_high_total", "events", Counter, NICPort, false, "times the port buffer was filled past its threshold",
+		[]Source{{EthtoolMLX5, "rx_buffer_passed_thres_phy", 1}, {EthtoolBNXT, "rx_buffer_passed_threshold", 1}}},
+	NICLinkFaults: {"nic_link_faults_total", "events", Counter, NICPort, false, "local or remote faults of the link",
+		[]Source{{EthtoolICE, "mac_local_faults.nic", 1}, {EthtoolICE, "mac_remote_faults.nic", 1}}},
+	NICModuleHighTemp: {"nic_module_high_temperature_total", "events", Counter, NICPort, false, "times the module was too hot",
+		[]Source{{EthtoolMLX5, "module_high_temp", 1}}},
+	NICModuleUnplugged: {"nic_module_unplugged_total", "events", Counter, NICPort, false, "times the module was pulled out",
+		[]Source{{EthtoolMLX5, "module_unplug", 1}}},
+	NICModuleBad: {"nic_module_bad_total", "events", Counter, NICPort, false, "times the module's cable was bad or shorted, or its bus was stuck",
+		[]Source{{EthtoolMLX5, "module_bad_shorted", 1}, {EthtoolMLX5, "module_bus_stuck", 1}}},
+	NICPCIStalledRead: {"nic_pci_stalled_read_events_total", "events", Counter, NICPort, false, "seconds in which the NIC waited for PCIe read credits more than 30 % of the time",
+		[]Source{{EthtoolMLX5, "outbound_pci_stalled_rd_events", 1}}},
+	NICPCIStalledWriteShare: {"nic_pci_stalled_write_share", "share", Gauge, NICPort, false, "share of the last second in which the NIC waited for PCIe write credits",
+		[]Source{{EthtoolMLX5, "outbound_pci_stalled_wr", 0.01}}},
+	NICPCIStalledReadShare: {"nic_pci_stalled_read_share", "share", Gauge, NICPort, false, "share of the last second in which the NIC waited for PCIe read credits",
+		[]Source{{EthtoolMLX5, "outbound_pci_stalled_rd", 0.01}}},
+	NICPCIBufferOverflow: {"nic_pci_buffer_overflow_total", "packets", Counter, NICPort, false, "packets dropped because PCIe could not take them",
+		[]Source{{EthtoolMLX5, "outbound_pci_buffer_overflow", 1}}},
+	NICPCISignal: {"nic_pci_signal_integrity_total", "events", Counter, NICPort, false, "recoveries of the PCIe link",
+		[]Source{{EthtoolMLX5, "rx_pci_signal_integrity", 1}, {EthtoolMLX5, "tx_pci_signal_integrity", 1}}},
+	NICRDMATxBytes: {"nic_rdma_tx_bytes_total", "bytes", Counter, NICPort, false, "bytes of RDMA sent, which the counters of the interface leave out",
+		[]Source{{EthtoolMLX5, "tx_vport_rdma_unicast_bytes", 1}, {HWEFA, "tx_bytes", 1}}},
+	NICRDMARxBytes: {"nic_rdma_rx_bytes_total", "bytes", Counter, NICPort, false, "bytes of RDMA received",
+		[]Source{{EthtoolMLX5, "rx_vport_rdma_unicast_bytes", 1}, {HWEFA, "rx_bytes", 1}}},
+	NICRDMARxDiscards: {"nic_rdma_rx_discards_total", "packets", Counter, NICPort, false, "RDMA packets dropped on arrival",
+		[]Source{{HWBNXT, "rx_roce_discards", 1}, {HWIRDMA, "ip4InDiscards", 1}, {HWEFA, "rx_drops", 1}}},
+	NICRDMARxErrors: {"nic_rdma_rx_errors_total", "packets", Counter, NICPort, false, "RDMA packets that arrived damaged, or for no queue pair",
+		[]Source{{HWBNXT, "rx_roce_errors", 1}, {HWIRDMA, "rxVlanErrors", 1}, {HWCounters, "rx_icrc_encapsulated", 1}}},
+	NICRetransmits: {"nic_retransmits_total", "packets", Counter, NICPort, false, "sender: packets sent again",
+		[]Source{{HWEFA, "retrans_pkts", 1}, {HWIRDMA, "RetransSegs", 1}, {HWIRDMA, "tcpRetransSegs", 1}}},
+	NICUnresponsivePeers: {"nic_unresponsive_peers_total", "events", Counter, NICPort, false, "sender: peers that stopped answering",
+		[]Source{{HWEFA, "unresponsive_remote_events", 1}}},
+	NICImpairedPeers: {"nic_impaired_peers_total", "events", Counter, NICPort, false, "sender: connections to peers that are slow to answer",
+		[]Source{{HWEFA, "impaired_remote_conn_events", 1}}},
+	NICImpliedNAK: {"nic_implied_nak_total", "NAKs", Counter, NICPort, false, "sender: acknowledgements that skipped a read or an atomic operation",
+		[]Source{{HWCounters, "implied_nak_seq_err", 1}, {HWBNXT, "missing_resp", 1}}},
+	NICAdaptiveRetrans: {"nic_adaptive_retransmits_total", "retransmissions", Counter, NICPort, false, "sender: retransmissions before the timeout of the queue pair",
+		[]Source{{HWCounters, "roce_adp_retrans", 1}}},
+	NICAdaptiveTimeouts: {"nic_adaptive_retransmit_timeouts_total", "timeouts", Counter, NICPort, false, "sender: timeouts of adaptive retransmission",
+		[]Source{{HWCounters, "roce_adp_retrans_to", 1}}},
+	NICSlowRestarts: {"nic_slow_restarts_total", "events", Counter, NICPort, false, "sender: slow starts after a pause",
+		[]Source{{HWCounters, "roce_slow_restart", 1}}},
+	NICCNPIgnored: {"nic_cnp_ignored_total", "packets", Counter, NICPort, false, "sender: congestion notifications that were not obeyed",
+		[]Source{{HWCounters, "rp_cnp_ignored", 1}, {HWIRDMA, "cnpIgnored", 1}}},
+	NICReqRemoteAccess: {"nic_requester_remote_access_errors_total", "errors", Counter, NICPort, false, "sender: NAKs for memory the peer does not grant",
+		[]Source{{HWCounters, "req_remote_access_errors", 1}}},
+	NICReqRemoteInvalid: {"nic_requester_remote_invalid_total", "errors", Counter, NICPort, false, "sender: NAKs for requests the peer calls invalid",
+		[]Source{{HWCounters, "req_remote_invalid_request", 1}}},
+	NICRespRemoteAccess: {"nic_responder_remote_access_errors_total", "errors", Counter, NICPort, false, "receiver: requests for memory that is not granted",
+		[]Source{{HWCounters, "resp_remote_access_errors", 1}}},
+	NICRespLength: {"nic_responder_length_errors_total", "errors", Counter, NICPort, false, "receiver: requests longer than what was posted for them",
+		[]Source{{HWCounters, "resp_local_length_error", 1}}},
+	NICReqCQEErrors: {"nic_requester_cqe_errors_total", "errors", Counter, NICPort, false, "sender: completions in error, flushes not counted",
+		[]Source{{HWCounters, "req_cqe_error", 1}}},
+	NICRespCQEErrors: {"nic_responder_cqe_errors_total", "errors", Counter, NICPort, false, "receiver: completions in error, flushes not counted",
+		[]Source{{HWCounters, "resp_cqe_error", 1}}},
 }
 
 func (s SeriesID) String() string { return Catalogue[s].Name }

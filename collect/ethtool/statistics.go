@@ -1,4 +1,6 @@
-// Package ethtool owns reading what ethtool prints of an interface: driver statistics (-S) and pause parameters (-a).
+// Package ethtool owns reading what ethtool prints of an interface: driver statistics (-S), pause parameters (-a), the
+// link (no option), FEC (--show-fec), the module (-m), the driver (-i), queues and interrupts (-c, -l, -g) and
+// features (-k).
 //
 // Counter names are the driver's. Which of them mean something, and what, stands in the telemetry catalogue; a
 // counter that is not there is left alone. Values are totals since the driver was loaded: two outputs of one
@@ -15,6 +17,9 @@ import (
 
 // table has the counters of mlx5_core, bnxt_en and ice by name. No name means different things in two of them.
 var table = fragment.Index(telemetry.EthtoolMLX5, telemetry.EthtoolBNXT, telemetry.EthtoolICE)
+
+// fecTable has the counters of ethtool -I --show-fec.
+var fecTable = fragment.Index(telemetry.EthtoolFEC)
 
 // Statistics reads ethtool -S, with its head "NIC statistics:" or without, as grep leaves it.
 type Statistics struct{ f *fragment.Fragment }

@@ -19,7 +19,7 @@ import (
 )
 
 var (
-	hwCounters = fragment.Index(telemetry.HWCounters, telemetry.HWBNXT, telemetry.HWIRDMA)
+	hwCounters = fragment.Index(telemetry.HWCounters, telemetry.HWBNXT, telemetry.HWIRDMA, telemetry.HWEFA)
 	ibCounters = fragment.Index(telemetry.IBCounters)
 )
 
