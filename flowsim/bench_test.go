@@ -3,6 +3,7 @@ package flowsim
 import (
 	"testing"
 
+	"github.com/shunt-network/shunt/fabric"
 	"github.com/shunt-network/shunt/units"
 	"github.com/shunt-network/shunt/workload"
 )
@@ -27,5 +28,61 @@ func BenchmarkRing(b *testing.B) {
 		n := carry(b, f, p, Config{Seed: 1})
 		b.ReportMetric(float64(n.Fills()), "fills")
 		b.ReportMetric(float64(len(p.Ops)), "ops")
+	}
+}
+
+// BenchmarkLarge works out collectives over 131,072 GPUs: 16,384 hosts of 8 on rails, 256 groups of 64 hosts, 64 spines.
+func BenchmarkLarge(b *testing.B) {
+	f := large()
+	all := ranksOf(f)
+	experts := func(n int) (groups [][]fabric.GPUID) { // n GPUs, one of each host, hosts next to each other
+		for first := 0; first < len(all); first += 8 * n {
+			for g := range 8 {
+				var members []fabric.GPUID
+				for i := range n {
+					members = append(members, all[first+8*i+g])
+				}
+				groups = append(groups, members)
+			}
+		}
+		return groups
+	}
+	for _, c := range []struct {
+		name   string
+		path   PathChoice
+		call   workload.Call
+		groups [][]fabric.GPUID
+	}{
+		{"ring", Hash, workload.Call{Collective: workload.AllReduce, Size: units.GiB}, [][]fabric.GPUID{all}},
+		{"tree", Hash, workload.Call{Collective: workload.AllReduce, Algorithm: workload.Tree, Size: units.GiB}, [][]fabric.GPUID{all}},
+		{"experts", Hash, workload.Call{Collective: workload.AllToAll, Size: 64 * units.MiB}, experts(64)},
+		{"experts-split", Split, workload.Call{Collective: workload.AllToAll, Size: 64 * units.MiB}, experts(128)},
+	} {
+		b.Run(c.name, func(b *testing.B) {
+			for b.Loop() {
+				e, err := NewEstimator(f, Config{Seed: 1, Path: c.path})
+				if err != nil {
+					b.Fatal(err)
+				}
+				p, err := e.Collective(c.call, c.groups)
+				if err != nil {
+					b.Fatal(err)
+				}
+				b.ReportMetric(p.Time.Seconds()*1e3, "simulated-ms")
+				b.ReportMetric(float64(p.Flows), "flows")
+			}
+		})
+	}
+}
+
+func large() *fabric.Fabric {
+	return fabric.RailOptimised{Rails: 8, LeavesPerRail: 256, HostsPerLeaf: 64, Spines: 64, Bundle: 1, GPUsPerHost: 8, Access: wire, Trunk: wire,
+		NVLink: fabric.NVLink{Rate: 3600 * units.Gbps, Latency: units.Microsecond}}.Build()
+}
+
+// BenchmarkLargeFabric builds the fabric of BenchmarkLarge.
+func BenchmarkLargeFabric(b *testing.B) {
+	for b.Loop() {
+		b.ReportMetric(float64(len(large().Ports)), "ports")
 	}
 }

@@ -58,6 +58,18 @@ func (l *links) next(sw fabric.NodeID, ep uint32) []fabric.PortID {
 	return l.f.NextHops(sw, int32(ep))
 }
 
+// hashes opens a QP between two endpoints: its numbers are the next ones of both adapters, and what switches hash of it follows,
+// on the way there and on the way back.
+func (l *links) hashes(a, b uint32) (there, back uint32) {
+	d := &l.id
+	qa, qb := d.nextQPN(a), d.nextQPN(b)
+	sport := route.SourcePort(qa, qb)
+	if l.c.Path == HashQPN {
+		there, back = qb, qa
+	}
+	return route.FlowHash(d.addr[a], d.addr[b], sport, there), route.FlowHash(d.addr[b], d.addr[a], sport, back)
+}
+
 // way is the path of a flow: its hops are appended to a list of the caller; what is here is the time it takes.
 type way struct {
 	latency int64   // propagation and switches, ps
@@ -121,8 +133,7 @@ func (l *links) capacity(con uint32) float64 {
 	return float64(l.rate[con]) / 8e12
 }
 
-// load is the bytes that went through a port when its constraint carried the given ones; con is the port's constraint, or
-// false where no flow can take the port.
+// of is the constraint of a port and the share of its bytes that the port carries; ok is false where no flow can take the port.
 func (l *links) of(p fabric.PortID) (con uint32, factor float64, ok bool) {
 	if l.split == nil {
 		return uint32(p), 1, true

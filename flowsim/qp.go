@@ -4,7 +4,6 @@ import (
 	"math"
 
 	"github.com/shunt-network/shunt/fabric"
-	"github.com/shunt-network/shunt/netsim/route"
 	"github.com/shunt-network/shunt/units"
 	"github.com/shunt-network/shunt/workload"
 )
@@ -46,7 +45,7 @@ func (n *Network) connect() {
 	for i := range n.plan.Ops {
 		op := &n.plan.Ops[i]
 		n.opConn[i] = none
-		if op.Kind != workload.Send || n.local(op) {
+		if op.Kind != workload.Send || n.links.local(op.Src, op.Dst) {
 			continue
 		}
 		key := conn{src: op.Src, dst: op.Dst, channel: op.Channel, prio: op.Priority, first: none}
@@ -61,31 +60,32 @@ func (n *Network) connect() {
 }
 
 // pairsInUse lists the pairs of leaves that any connection joins.
-func (n *Network) pairsInUse() *pairs {
+func (n *Network) pairsInUse() *leafPairs {
 	p := n.links.newPairs()
 	for i := range n.conns {
 		c := &n.conns[i]
-		for k := range n.planes(c) {
-			a, b := n.endpoints(c, k)
+		for k := range n.links.planes(c.src, c.dst) {
+			a, b := n.links.ends(c.src, c.dst, k)
 			p.add(n.links, a, b)
 		}
 	}
 	return p
 }
 
-func (n *Network) planes(c *conn) int {
-	return max(len(n.f.GPUs[c.src].NICs), len(n.f.GPUs[c.dst].NICs))
+// planes is how many planes the QPs of a connection are dealt over.
+func (l *links) planes(src, dst fabric.GPUID) int {
+	return max(len(l.f.GPUs[src].NICs), len(l.f.GPUs[dst].NICs))
 }
 
-// endpoints are the two ends of QP k of a connection: QPs are dealt plane by plane.
-func (n *Network) endpoints(c *conn, k int) (a, b uint32) {
-	src, dst := n.f.GPUs[c.src].NICs, n.f.GPUs[c.dst].NICs
-	return uint32(n.f.Ports[src[k%len(src)]].Endpoint), uint32(n.f.Ports[dst[k%len(dst)]].Endpoint)
+// ends are the endpoints of QP k between two GPUs: QPs are dealt plane by plane.
+func (l *links) ends(src, dst fabric.GPUID, k int) (a, b uint32) {
+	from, to := l.f.GPUs[src].NICs, l.f.GPUs[dst].NICs
+	return uint32(l.f.Ports[from[k%len(from)]].Endpoint), uint32(l.f.Ports[to[k%len(to)]].Endpoint)
 }
 
-// local tells whether a Send stays within its GPU or its host's NVLink.
-func (n *Network) local(op *workload.Op) bool {
-	return op.Src == op.Dst || n.f.NVLink.Rate > 0 && n.f.GPUs[op.Src].Host == n.f.GPUs[op.Dst].Host
+// local tells whether what one GPU sends another stays within its GPU or its host's NVLink.
+func (l *links) local(src, dst fabric.GPUID) bool {
+	return src == dst || l.f.NVLink.Rate > 0 && l.f.GPUs[src].Host == l.f.GPUs[dst].Host
 }
 
 // startReady starts what became ready, in order.
@@ -109,7 +109,7 @@ func (n *Network) start(id uint32) {
 		n.queue.push(*free, evOpEnd, id)
 	case op.Kind == workload.Join, op.Src == op.Dst:
 		n.finish(id)
-	case n.local(op):
+	case n.links.local(op.Src, op.Dst):
 		free := &n.nvlinkFree[op.Src]
 		*free = max(*free, n.now) + int64(units.Serialize(op.Bytes, n.f.NVLink.Rate))
 		n.queue.push(*free+int64(n.f.NVLink.Latency), evOpEnd, id)
@@ -161,20 +161,11 @@ func (n *Network) newMessage() uint32 {
 
 // open makes the QPs of a connection, with the numbers and hashes that netsim gives them.
 func (n *Network) open(c *conn) {
-	c.first, c.qps = uint32(len(n.qps)), uint32(n.c.QPs*n.planes(c))
-	id := &n.links.id
+	c.first, c.qps = uint32(len(n.qps)), uint32(n.c.QPs*n.links.planes(c.src, c.dst))
 	for k := range int(c.qps) {
-		a, b := n.endpoints(c, k)
-		qa, qb := id.nextQPN(a), id.nextQPN(b)
-		sport := route.SourcePort(qa, qb)
-		there, back := uint32(0), uint32(0)
-		if n.c.Path == HashQPN {
-			there, back = qb, qa
-		}
-		n.qps = append(n.qps, qp{
-			a: a, b: b, head: none, tail: none, limit: math.Inf(1),
-			there: route.FlowHash(id.addr[a], id.addr[b], sport, there), back: route.FlowHash(id.addr[b], id.addr[a], sport, back),
-		})
+		a, b := n.links.ends(c.src, c.dst, k)
+		there, back := n.links.hashes(a, b)
+		n.qps = append(n.qps, qp{a: a, b: b, head: none, tail: none, limit: math.Inf(1), there: there, back: back})
 		n.join(uint32(len(n.qps) - 1))
 	}
 	n.ends.grow(len(n.qps))

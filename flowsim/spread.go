@@ -22,16 +22,16 @@ type spreads struct {
 	ways []way
 }
 
-// pairs collects which leaves exchange flows.
-type pairs struct {
+// leafPairs collects which leaves exchange flows.
+type leafPairs struct {
 	seen []bool
 	list [][2]uint32 // an endpoint below each leaf, for the routes
 }
 
-func (l *links) newPairs() *pairs { return &pairs{seen: make([]bool, l.count*l.count)} }
+func (l *links) newPairs() *leafPairs { return &leafPairs{seen: make([]bool, l.count*l.count)} }
 
 // add notes a flow between two endpoints; its acknowledgements go the other way.
-func (p *pairs) add(l *links, a, b uint32) {
+func (p *leafPairs) add(l *links, a, b uint32) {
 	la, lb := int(l.leafs[l.leaf[a]]), int(l.leafs[l.leaf[b]])
 	if i := la*l.count + lb; !p.seen[i] {
 		p.seen[i] = true
@@ -44,7 +44,7 @@ func (p *pairs) add(l *links, a, b uint32) {
 }
 
 // spreadOver works out the classes for flows between the given pairs of leaves, and beside them the ports of every endpoint.
-func (l *links) spreadOver(used *pairs) {
+func (l *links) spreadOver(used *leafPairs) {
 	s := &spreads{class: make([]uint32, len(l.f.Ports)), factor: make([]float64, len(l.f.Ports)), pair: make([]int32, l.count*l.count)}
 	w := newWalker(l)
 	sign := make([]uint64, len(l.f.Ports))
