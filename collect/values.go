@@ -8,6 +8,7 @@ import (
 	"github.com/shunt-network/shunt/collect/cloud"
 	"github.com/shunt-network/shunt/collect/document"
 	"github.com/shunt-network/shunt/collect/fragment"
+	"github.com/shunt-network/shunt/collect/manifest"
 )
 
 // value is one format of JSON, told by the names at the top of a value.
@@ -17,8 +18,12 @@ type value struct {
 	read   func(f *fragment.Fragment, text []byte, line int) error
 }
 
+// Bundle is the format of what shunt collect tells of its own work.
+const Bundle Format = "shunt bundle"
+
 // values are tried in this order.
 var values = []value{
+	{Bundle, func(s document.Shape) bool { return s.Has("schema") && s.Has("missing") && s.Has("elapsed_ms") }, manifest.Read},
 	{SecurityGroups, func(s document.Shape) bool { return s.Has("SecurityGroupRules") || s.Has("SecurityGroups") }, cloud.Read},
 }
 

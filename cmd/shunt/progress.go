@@ -41,6 +41,18 @@ func (p *progress) update(done, total float64) {
 	fmt.Fprintf(p.w, "\r\x1b[K%s", p.line(done, total, now.Sub(p.started)))
 }
 
+// say is update for work whose steps have names and whose share is not known.
+func (p *progress) say(step string) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	now := time.Now()
+	if !p.live || now.Sub(p.started) < quiet {
+		return
+	}
+	p.last, p.shown = now, true
+	fmt.Fprintf(p.w, "\r\x1b[K%s: %s", p.what, step)
+}
+
 // line is the text of the line: the share done and, from a hundredth on, the time left at the pace so far.
 func (p *progress) line(done, total float64, passed time.Duration) string {
 	if total <= 0 {
