@@ -276,6 +276,10 @@ type Switch struct {
 	Name  string
 	Tier  string // "leaf", "spine", "core"; "" where not known
 	Ports []SwitchPort
+
+	QoS      *SwitchQoS
+	Model    Value[string] // "ACS-SN4700"
+	Software Value[string] // version of the operating system
 }
 
 // SwitchPort is one port of a switch and what hangs off it.
@@ -287,6 +291,11 @@ type SwitchPort struct {
 	Rate    Value[units.Rate]
 	FEC     Value[string] // in operation; missing while the link is down
 	FECSet  Value[string] // as configured
+
+	QoS         *PortQoS
+	MTU         Value[int] // bytes
+	State       Value[string]
+	Description Value[string]
 }
 
 // Object is the name series of the port go by.

@@ -126,6 +126,9 @@ const (
 	NICRespLength
 	NICReqCQEErrors
 	NICRespCQEErrors
+	SwitchTxPackets
+	SwitchTxRate
+	SwitchQueueDropped
 	SeriesCount
 )
 
@@ -314,6 +317,12 @@ var Catalogue = [SeriesCount]Series{
 		[]Source{{HWCounters, "req_cqe_error", 1}}},
 	NICRespCQEErrors: {"nic_responder_cqe_errors_total", "errors", Counter, NICPort, false, "receiver: completions in error, flushes not counted",
 		[]Source{{HWCounters, "resp_cqe_error", 1}}},
+	SwitchTxPackets: {"switch_port_tx_packets_total", "packets", Counter, SwitchPort, false, "packets sent, all queues",
+		[]Source{{SAI, "SAI_PORT_STAT_IF_OUT_UCAST_PKTS", 1}}},
+	SwitchTxRate: {"switch_port_tx_bits_per_second", "bit/s", Gauge, SwitchPort, false, "rate at which the port sent when it was read, as the switch itself works it out over some seconds",
+		[]Source{{SAI, "TX_BPS", 8}}},
+	SwitchQueueDropped: {"switch_queue_dropped_total", "packets", Counter, SwitchPort, true, "packets dropped from the egress queue of the priority",
+		[]Source{{SAI, "SAI_QUEUE_STAT_DROPPED_PACKETS", 1}}},
 }
 
 func (s SeriesID) String() string { return Catalogue[s].Name }
