@@ -145,7 +145,7 @@ var asks = map[string][]Ask{
 	"J004": {askFirmware, askLogs},
 	"J005": {askKernel, askGPUs, askLogs},
 	"J006": {askLogs},
-	"X011": {askSFlow, askPriority, askQoS},
+	"X011": {askSFlow, askQoS, askPriority},
 }
 
 // Asks is what would decide a cause, the most telling first; none for a code that is not known.

@@ -13,45 +13,30 @@ import (
 	"github.com/shunt-network/shunt/report"
 )
 
-// layerNames are the layers that the first letters of codes stand for, bottom up.
-var layerNames = []struct {
-	letter byte
-	name   string
-}{
-	{'P', "physical"}, {'H', "host and PCIe"}, {'L', "link and flow control"}, {'I', "addressing"}, {'R', "RDMA"},
-	{'C', "collective library"}, {'J', "job"}, {'S', "security"}, {'X', "configuration"},
-}
-
-func layerOf(code string) string {
-	for _, l := range layerNames {
-		if code[0] == l.letter {
-			return l.name
-		}
-	}
-	return ""
-}
-
 // codeEntry is one code in the JSON list.
 type codeEntry struct {
 	Code  string `json:"code"`
 	Title string `json:"title"`
 	Layer string `json:"layer"`
 	Needs string `json:"needs"`
-	Page  string `json:"page,omitempty"` // Markdown, for a single code only
+	// Symptom is what somebody notices first, where the cause stands in the troubleshooting table.
+	Symptom string `json:"symptom,omitempty"`
+	Page    string `json:"page,omitempty"` // Markdown, for a single code only
 }
 
 func entryOf(c diagnose.Cause) codeEntry {
-	return codeEntry{Code: c.Code, Title: c.Title, Layer: layerOf(c.Code), Needs: c.Needs}
+	return codeEntry{Code: c.Code, Title: c.Title, Layer: report.LayerOf(c.Code), Needs: c.Needs, Symptom: diagnose.SymptomOf(c.Code)}
 }
 
 func (a *app) codesCommand() *cobra.Command {
-	var asJSON, asTable, noColor bool
+	var asJSON, asTable, asNeeds, noColor bool
 	var width int
 	c := &cobra.Command{
 		Use:   "codes [CODE]",
 		Short: "list the codes of findings, or print the page of one",
 		Example: `  shunt codes
   shunt codes L021
+  shunt codes --table
   shunt codes --json | jq -r '.[].code'`,
 		Args: cobra.MaximumNArgs(1),
 		ValidArgsFunction: func(_ *cobra.Command, args []string, _ string) ([]string, cobra.ShellCompDirective) {
@@ -71,16 +56,19 @@ func (a *app) codesCommand() *cobra.Command {
 				}
 				return a.encode(list)
 			case asTable:
+				return a.symptomTable()
+			case asNeeds:
 				return a.codeTable()
 			}
 			return a.codeList()
 		},
 	}
 	c.Flags().BoolVar(&asJSON, "json", false, "print JSON")
-	c.Flags().BoolVar(&asTable, "table", false, "print a Markdown table with layer and needed input")
+	c.Flags().BoolVar(&asTable, "table", false, "print the troubleshooting table: symptom, causes, what to run first (Markdown)")
+	c.Flags().BoolVar(&asNeeds, "needs", false, "print a Markdown table with layer and needed input")
 	c.Flags().BoolVar(&noColor, "no-color", false, "no colour")
 	c.Flags().IntVar(&width, "width", 0, "columns of the text (default: the terminal's, or 80)")
-	c.MarkFlagsMutuallyExclusive("json", "table")
+	c.MarkFlagsMutuallyExclusive("json", "table", "needs")
 	return c
 }
 
@@ -102,12 +90,39 @@ func (a *app) codeList() error {
 	return written(err)
 }
 
+// cell makes a text fit a cell of a Markdown table.
+var cell = strings.NewReplacer("|", `\|`, "\n", " ")
+
+// symptomTable prints what to look for by what somebody notices, made of the causes themselves.
+func (a *app) symptomTable() error {
+	titles := map[string]string{}
+	for _, c := range diagnose.Causes() {
+		titles[c.Code] = c.Title
+	}
+	var b strings.Builder
+	b.WriteString("| symptom | causes, the likeliest first | run first |\n|---|---|---|\n")
+	for _, s := range diagnose.Symptoms() {
+		var causes []string
+		for _, code := range s.Codes {
+			causes = append(causes, code+" "+cell.Replace(titles[code]))
+		}
+		asks := diagnose.Asks(s.Codes[0]) // a test keeps that one of them is a command
+		first := asks[slices.IndexFunc(asks, func(k diagnose.Ask) bool { return k.On <= diagnose.OnSwitch })]
+		run := "`" + cell.Replace(strings.ReplaceAll(first.Command, "{netdev}", "DEV")) + "`"
+		if first.Twice {
+			run += ", twice under load"
+		}
+		fmt.Fprintf(&b, "| %s | %s | %s |\n", cell.Replace(s.Text), strings.Join(causes, "; "), run)
+	}
+	_, err := fmt.Fprint(a.stdout, b.String())
+	return written(err)
+}
+
 func (a *app) codeTable() error {
 	var b strings.Builder
 	b.WriteString("| code | finding | layer | needs |\n|---|---|---|---|\n")
-	cell := strings.NewReplacer("|", `\|`, "\n", " ")
 	for _, c := range diagnose.Causes() {
-		fmt.Fprintf(&b, "| %s | %s | %s | %s |\n", c.Code, cell.Replace(c.Title), layerOf(c.Code), cell.Replace(c.Needs))
+		fmt.Fprintf(&b, "| %s | %s | %s | %s |\n", c.Code, cell.Replace(c.Title), report.LayerOf(c.Code), cell.Replace(c.Needs))
 	}
 	_, err := fmt.Fprint(a.stdout, b.String())
 	return written(err)
