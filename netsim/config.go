@@ -34,8 +34,8 @@ type SwitchConfig struct {
 	// PauseQuanta makes a pause run out unless it is repeated, as in hardware.
 	PauseQuanta int            `yaml:"pause_quanta" example:"65535" doc:"quanta of 512 bit times after which a pause runs out; it is repeated every half of that; unset: it lasts until it is lifted"`
 	Watchdog    WatchdogConfig `yaml:"pfc_watchdog" doc:"what a switch does about a queue that stays paused"`
-	Queue    units.Bytes    `yaml:"queue" doc:"most that a queue of a lossy priority holds; unset: the dynamic threshold alone"`
-	Trim     TrimConfig     `yaml:"trim" doc:"cutting packets to their headers where a queue of a lossy priority is full"`
+	Queue       units.Bytes    `yaml:"queue" doc:"most that a queue of a lossy priority holds; unset: the dynamic threshold alone"`
+	Trim        TrimConfig     `yaml:"trim" doc:"cutting packets to their headers where a queue of a lossy priority is full"`
 }
 
 // WatchdogConfig is the PFC watchdog of SONiC: a queue that has been paused for the detection time without sending anything is in a storm,

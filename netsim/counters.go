@@ -18,11 +18,13 @@ const (
 	DropOutOfOrder                     // discarded by a go-back-N receiver
 	DropStale                          // arrived for a QP that had given up or a message that was complete
 	DropTrimmed                        // lost its payload to a full queue and went on without
+	DropWatchdog                       // was in, or for, a queue that the PFC watchdog has taken for stormed
 	DropReasons
 )
 
 var dropNames = [DropReasons]string{
 	"buffer full", "headroom full", "corrupt", "link down", "no route", "out of order", "stale", "trimmed",
+	"watchdog",
 }
 
 func (r DropReason) String() string { return dropNames[r] }
@@ -35,6 +37,7 @@ type PortCounters struct {
 	PauseRxTime, PauseTxTime               [Priorities]uint64 // picoseconds this port was paused / held its peer paused
 	QueueBytes                             [Priorities]uint64 // egress queue now (a gauge)
 	QueuePeak                              [Priorities]uint64 // largest egress queue since ResetPeaks
+	Storms, StormsOver                     [Priorities]uint64 // PFC storms that the watchdog found, and that ended
 	Drops                                  [DropReasons]uint64
 	CRCErrors                              uint64 // corrupt packets received here
 	LinkDowns                              uint64

@@ -129,20 +129,25 @@ func (n *Network) lose(x uint32) {
 		n.drop(x, k, DropLinkDown)
 	}
 	for prio := range uint8(Priorities) {
-		e := &n.egress[class(x, prio)]
-		for e.head != none {
-			k := e.head
-			pk := &n.pool.packets[k]
-			e.head = pk.next
-			e.bytes -= int64(pk.size)
-			if !p.host {
-				n.release(p.node, pk)
-			}
-			n.drop(x, k, DropLinkDown)
+		n.loseQueue(x, p, prio, DropLinkDown)
+	}
+}
+
+// loseQueue drops what is queued at port x in a class.
+func (n *Network) loseQueue(x uint32, p *port, prio uint8, why DropReason) {
+	e := &n.egress[class(x, prio)]
+	for e.head != none {
+		k := e.head
+		pk := &n.pool.packets[k]
+		e.head = pk.next
+		e.bytes -= int64(pk.size)
+		if !p.host {
+			n.release(p.node, pk)
 		}
-		if e.ring == none {
-			p.ready &^= 1 << prio
-		}
+		n.drop(x, k, why)
+	}
+	if e.ring == none {
+		p.ready &^= 1 << prio
 	}
 }
 

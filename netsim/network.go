@@ -206,7 +206,10 @@ var Forever = units.At(1 << 62)
 func (n *Network) RunUntil(t units.Instant) (done bool, err error) {
 	limit := t.PS()
 	for n.left > 0 {
-		e, ok := n.queue.pop(limit)
+		e, ok := event{}, false
+		if n.queue.n != n.recurring+n.pausing || !n.Stalled() { // what only goes on for ever would never end
+			e, ok = n.queue.pop(limit)
+		}
 		if !ok {
 			if t != Forever {
 				n.now = max(n.now, limit)

@@ -33,6 +33,9 @@ func (n *Network) sendData(pi uint32, p *port, prio uint8) {
 	if seq != s.nxt {
 		mi = n.messageOf(s, seq)
 	}
+	if n.ackEvery > 1 && n.fillsWindow(q, s) {
+		flags |= asksAck // else both sides would wait, the receiver for more packets and the sender for room
+	}
 	m := &n.msgs[mi]
 	payload := int64(n.mtu)
 	if seq+1 == m.end {
@@ -84,6 +87,18 @@ func (n *Network) sendData(pi uint32, p *port, prio uint8) {
 	default:
 		e.ring = q
 	}
+}
+
+// fillsWindow tells that the packet being sent leaves no room in the window for another.
+func (n *Network) fillsWindow(q uint32, s *sender) bool {
+	out, window := int64(s.nxt-s.una)+1, s.window
+	if n.flights != nil {
+		window = n.flights[q].window
+		if n.transport == tUEC {
+			out = n.flights[q].inFlight // counts it already
+		}
+	}
+	return (out+1)*int64(n.mtu) > window
 }
 
 // nextPacket is the packet that a QP sends next.

@@ -13,6 +13,8 @@ type Probe struct {
 	OpStart, OpDone func(op workload.OpID, at units.Instant)
 	// Pause tells that port began (on) or stopped (off) being paused by its peer for a priority.
 	Pause func(port fabric.PortID, priority uint8, on bool, at units.Instant)
+	// Storm tells that the watchdog of a switch took a queue for stormed, or found the storm over.
+	Storm func(port fabric.PortID, priority uint8, begins bool, at units.Instant)
 	// Drop tells of a packet lost at (or leaving) port.
 	Drop func(port fabric.PortID, why DropReason, at units.Instant)
 	// Link tells that the link at port went down or came up.

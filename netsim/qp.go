@@ -107,6 +107,9 @@ func (n *Network) receiveData(ep, q, k uint32) {
 	pk := &n.pool.packets[k]
 	c := &n.nicCounters[ep]
 	c.RxDataBytes += uint64(pk.size - headerBytes)
+	if pk.flags&asksAck != 0 {
+		n.rcv[q].unacked = n.ackEvery
+	}
 	if n.notes != nil {
 		n.noteArrived(q, k)
 	}

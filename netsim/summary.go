@@ -24,7 +24,8 @@ func (n *Network) Port(p fabric.PortID) PortCounters {
 		c.QueueBytes[prio], c.QueuePeak[prio] = uint64(e.bytes), uint64(e.peak)
 		c.PauseRx[prio], c.PauseTx[prio] = s.rx, s.tx
 		c.PauseRxTime[prio], c.PauseTxTime[prio] = s.rxTime, s.txTime
-		if n.ports[p].paused>>prio&1 != 0 {
+		c.Storms[prio], c.StormsOver[prio] = s.storms, s.stormsOver
+		if n.ports[p].held>>prio&1 != 0 {
 			c.PauseRxTime[prio] += uint64(n.now - s.rxSince)
 		}
 		if in.xoff {
@@ -52,6 +53,7 @@ type Summary struct {
 	PacketHops  uint64 // packets, data and control, that finished one link
 	Drops       [DropReasons]uint64
 	Reordering  Reordering
+	Deadlocks   []Deadlock
 	Stalled     bool // operations were left that nothing could finish (a QP gave up, or a deadlock)
 }
 
@@ -67,6 +69,7 @@ func (n *Network) Finish() (Summary, error) {
 			s.Drops[why] += count
 		}
 	}
+	s.Deadlocks = n.Deadlocks()
 	s.Reordering = n.reorderingOf(n.reordering)
 	s.Fingerprint = n.fingerprint()
 	return s, n.conserved()
@@ -84,7 +87,7 @@ func (n *Network) fingerprint() uint64 {
 		c := n.Port(fabric.PortID(p))
 		for _, by := range [...]*[Priorities]uint64{
 			&c.TxBytes, &c.TxPackets, &c.RxBytes, &c.RxPackets, &c.ECNMarked, &c.PauseRx, &c.PauseTx,
-			&c.PauseRxTime, &c.PauseTxTime, &c.QueueBytes,
+			&c.PauseRxTime, &c.PauseTxTime, &c.QueueBytes, &c.Storms,
 		} {
 			for _, v := range by {
 				add(v)
@@ -141,7 +144,7 @@ func (n *Network) conserved() error {
 		off(name+" link, received, flying or lost", rx+flying+n.cold[i].wireLost+n.cold[p.peer].dropBytes[DropCorrupt], tx)
 		if !p.host {
 			lost := n.cold[i].dropBytes
-			inside := lost[DropBufferFull] + lost[DropHeadroomFull] + lost[DropNoRoute] + lost[DropLinkDown] + lost[DropTrimmed] - n.cold[i].wireLost
+			inside := lost[DropBufferFull] + lost[DropHeadroomFull] + lost[DropNoRoute] + lost[DropLinkDown] + lost[DropTrimmed] + lost[DropWatchdog] - n.cold[i].wireLost
 			perSwitch[p.node] -= tx + queued + inside
 		}
 	}

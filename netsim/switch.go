@@ -35,8 +35,8 @@ func (n *Network) forward(q, s uint32, k uint32) {
 		n.passCONGA(q, s, out, k)
 	}
 	p := &n.ports[out]
-	if p.down {
-		n.drop(out, k, DropLinkDown)
+	if p.down || (p.refuse|n.ports[q].refuse)>>pk.prio&1 != 0 {
+		n.turnAway(q, out, k)
 		return
 	}
 	if p.ready == 0 && p.busy <= n.now && !p.armed && p.paused>>pk.prio&1 == 0 {
@@ -48,4 +48,16 @@ func (n *Network) forward(q, s uint32, k uint32) {
 	}
 	n.enqueue(out, p, k)
 	n.kick(out, p)
+}
+
+// turnAway drops a packet whose port is down, or whose class the watchdog has taken out of service at the port it came in or leaves by.
+func (n *Network) turnAway(q, out, k uint32) {
+	switch p := &n.ports[out]; {
+	case p.down:
+		n.drop(out, k, DropLinkDown)
+	case p.refuse>>n.pool.packets[k].prio&1 != 0:
+		n.drop(out, k, DropWatchdog)
+	default:
+		n.drop(q, k, DropWatchdog)
+	}
 }
