@@ -63,6 +63,13 @@ const (
 	SecurityGroups    Format = "security groups"
 	PFCWatchdog       Format = "show pfcwd stats"
 	FECStatus         Format = "show interfaces fec status"
+	SwitchCounters    Format = "show interfaces counters"
+	SwitchPorts       Format = "show interfaces status"
+	SwitchNeighbors   Format = "show lldp table"
+	SwitchPause       Format = "show pfc counters"
+	SwitchQueues      Format = "show queue counters"
+	SwitchMarking     Format = "show ecn"
+	ConfigDB          Format = "config_db.json"
 	PyTorchLog        Format = Format(joblog.PyTorch)
 	UCXLog            Format = Format(joblog.UCX)
 	OpenMPILog        Format = Format(joblog.OpenMPI)
@@ -115,6 +122,12 @@ var kinds = []kind{
 	{MLXConfig, "C", mlxconfig.Starts, func(_ *session, f *fragment.Fragment) parser { return mlxconfig.New(f) }},
 	{PFCWatchdog, "", sonic.StartsWatchdog, func(_ *session, f *fragment.Fragment) parser { return sonic.NewWatchdog(f) }},
 	{FECStatus, "", sonic.StartsFEC, func(_ *session, f *fragment.Fragment) parser { return sonic.NewFEC(f) }},
+	{SwitchCounters, "I", sonic.StartsCounters, func(_ *session, f *fragment.Fragment) parser { return sonic.NewCounters(f) }},
+	{SwitchPorts, "I", sonic.StartsPorts, func(_ *session, f *fragment.Fragment) parser { return sonic.NewPorts(f) }},
+	{SwitchNeighbors, "L", sonic.StartsNeighbors, func(_ *session, f *fragment.Fragment) parser { return sonic.NewNeighbors(f) }},
+	{SwitchPause, "P", sonic.StartsPause, func(_ *session, f *fragment.Fragment) parser { return sonic.NewPause(f) }},
+	{SwitchQueues, "P", sonic.StartsQueues, func(_ *session, f *fragment.Fragment) parser { return sonic.NewQueues(f) }},
+	{SwitchMarking, "P", sonic.StartsMarking, func(_ *session, f *fragment.Fragment) parser { return sonic.NewMarking(f) }},
 	{EthtoolStatistics, "", ethtool.StartsStatistics, func(_ *session, f *fragment.Fragment) parser { return ethtool.NewStatistics(f) }},
 }
 

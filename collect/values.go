@@ -4,11 +4,13 @@ import (
 	"bytes"
 	"encoding/json"
 	"fmt"
+	"slices"
 
 	"github.com/shunt-network/shunt/collect/cloud"
 	"github.com/shunt-network/shunt/collect/document"
 	"github.com/shunt-network/shunt/collect/fragment"
 	"github.com/shunt-network/shunt/collect/manifest"
+	"github.com/shunt-network/shunt/collect/sonic"
 )
 
 // value is one format of JSON, told by the names at the top of a value.
@@ -23,6 +25,9 @@ const Bundle Format = "shunt bundle"
 
 // values are tried in this order.
 var values = []value{
+	{ConfigDB, func(s document.Shape) bool {
+		return !s.List && slices.ContainsFunc(sonic.ConfigTables, func(name string) bool { return s.Has(name) })
+	}, sonic.ReadConfigDB},
 	{Bundle, func(s document.Shape) bool { return s.Has("schema") && s.Has("missing") && s.Has("elapsed_ms") }, manifest.Read},
 	{SecurityGroups, func(s document.Shape) bool { return s.Has("SecurityGroupRules") || s.Has("SecurityGroups") }, cloud.Read},
 }

@@ -129,6 +129,7 @@ const (
 	SwitchTxPackets
 	SwitchTxRate
 	SwitchQueueDropped
+	SwitchFECUncorrectable
 	SeriesCount
 )
 
@@ -323,6 +324,8 @@ var Catalogue = [SeriesCount]Series{
 		[]Source{{SAI, "TX_BPS", 8}}},
 	SwitchQueueDropped: {"switch_queue_dropped_total", "packets", Counter, SwitchPort, true, "packets dropped from the egress queue of the priority",
 		[]Source{{SAI, "SAI_QUEUE_STAT_DROPPED_PACKETS", 1}}},
+	SwitchFECUncorrectable: {"switch_port_fec_uncorrectable_total", "blocks", Counter, SwitchPort, false, "FEC blocks that could not be corrected",
+		[]Source{{SAI, "SAI_PORT_STAT_IF_IN_FEC_NOT_CORRECTABLE_FRAMES", 1}}},
 }
 
 func (s SeriesID) String() string { return Catalogue[s].Name }

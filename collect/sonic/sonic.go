@@ -1,4 +1,5 @@
-// Package sonic owns reading what the command line of a SONiC switch prints: the PFC watchdog and FEC.
+// Package sonic owns reading what a SONiC switch is set to (config_db.json) and what its command line prints: counters,
+// ports, neighbours, marking, the PFC watchdog and FEC.
 //
 // Tables are laid out by tabulate (sonic-utilities): a head, a line of dashes, rows whose cells are parted by two
 // blanks or more. "N/A" is unknown, never zero: the FEC in operation is N/A while the link is down.
