@@ -86,3 +86,25 @@ func BenchmarkLargeFabric(b *testing.B) {
 		b.ReportMetric(float64(len(large().Ports)), "ports")
 	}
 }
+
+// BenchmarkLargeStep works out one step of a mixture-of-experts model on the 131,072 GPUs of BenchmarkLarge: tensor parallelism within the
+// hosts, 8 pipeline stages, 16 microbatches, experts spread over 64 hosts, gradients over 2,048 ranks.
+func BenchmarkLargeStep(b *testing.B) {
+	f := large()
+	job := workload.StepJob{TP: 8, PP: 8, DP: 2048, EP: 64, Layers: 64, Microbatches: 16,
+		Compute: workload.StepCompute{Forward: 500 * us, Experts: 200 * us, Optimizer: 5000 * us, Jitter: 0.02},
+		Sizes:   workload.StepSizes{TP: 32 * mb, EP: 32 * mb, PP: 8 * mb, DP: 64 * mb}}
+	for b.Loop() {
+		e, err := NewEstimator(f, Config{Seed: 1})
+		if err != nil {
+			b.Fatal(err)
+		}
+		out, err := e.Step(stepOf(b, f, job), 1)
+		if err != nil {
+			b.Fatal(err)
+		}
+		b.ReportMetric(out.End.Sub(units.At(0)).Seconds()*1e3, "simulated-ms")
+		b.ReportMetric(float64(out.Flows), "flows")
+		b.ReportMetric(float64(len(out.Calls)), "calls")
+	}
+}

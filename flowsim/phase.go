@@ -24,6 +24,10 @@ import (
 // MaxFlows bounds the flows of one phase: this many take about two minutes.
 const MaxFlows = 1 << 28
 
+// carriedOps is how many operations a phase may have to be carried out flow by flow instead: what takes no time need not be worked
+// out.
+const carriedOps = 1 << 15
+
 // ErrTooMany refuses a phase of more flows.
 var ErrTooMany = errors.New("flowsim: too many flows to work out")
 
@@ -47,7 +51,8 @@ type Estimator struct {
 	sites     []uint32
 	start     []uint32 // QP numbers at the beginning of the pass
 	flows     int64
-	messages  int // that a connection carries at a time, dealt to its QPs in turn; 0: many
+	carried   int64 // a phase of fewer operations is carried out
+	messages  int   // that a connection carries at a time, dealt to its QPs in turn; 0: many
 }
 
 // pairFlow is a pair of leaves and an endpoint below each, for the routes.
@@ -62,7 +67,7 @@ func NewEstimator(f *fabric.Fabric, c Config) (*Estimator, error) {
 	if err := c.validate(len(f.Ports)); err != nil {
 		return nil, err
 	}
-	e := &Estimator{f: f, links: newLinks(f, c), ack: 1 + c.ackShare(), gpus: uint32(len(f.Ports)), pairs: uint32(len(f.Ports) + len(f.GPUs))}
+	e := &Estimator{f: f, links: newLinks(f, c), ack: 1 + c.ackShare(), carried: carriedOps, gpus: uint32(len(f.Ports)), pairs: uint32(len(f.Ports) + len(f.GPUs))}
 	sites := len(f.Ports) + len(f.GPUs)
 	if c.Path == Split {
 		if e.links.count > 1<<13 {
@@ -237,16 +242,26 @@ type Phase struct {
 	Times []units.Duration // by group
 	Time  units.Duration   // of the slowest
 	// Busy is by port: the share of Time that it sends.
-	Busy  []float32
-	Flows int64 // that were worked out
+	Busy []float32
+	// PerFlow is what each of its flows gets, in bytes a picosecond, while it is under way.
+	PerFlow float64
+	Flows   int64 // that were worked out
 }
 
 // Collective works out a call by every one of the groups, all at the same time. Call.Ranks is of no meaning; the groups share no GPU.
 func (e *Estimator) Collective(c workload.Call, groups [][]fabric.GPUID) (Phase, error) {
-	p := Phase{Times: make([]units.Duration, len(groups)), Busy: make([]float32, len(e.f.Ports))}
 	if flows := countFlows(e.f, c, groups); flows > MaxFlows {
 		return Phase{}, fmt.Errorf("%w: %d in one phase, at most %d", ErrTooMany, flows, int64(MaxFlows))
 	}
+	if ops := countOps(e.f, c, groups); ops < e.carried {
+		return e.carry(c, groups)
+	}
+	return e.work(c, groups)
+}
+
+// work works the phase out as a whole.
+func (e *Estimator) work(c workload.Call, groups [][]fabric.GPUID) (Phase, error) {
+	p := Phase{Times: make([]units.Duration, len(groups)), Busy: make([]float32, len(e.f.Ports))}
 	times := make([]float64, len(groups))
 	e.messages = 0
 	var err error
@@ -265,7 +280,7 @@ func (e *Estimator) Collective(c workload.Call, groups [][]fabric.GPUID) (Phase,
 	if err != nil {
 		return Phase{}, err
 	}
-	p.Flows = e.flows
+	p.Flows, p.PerFlow = e.flows, 0
 	for g, t := range times {
 		p.Times[g] = units.Duration(math.Ceil(t))
 		p.Time = max(p.Time, p.Times[g])
@@ -275,6 +290,74 @@ func (e *Estimator) Collective(c workload.Call, groups [][]fabric.GPUID) (Phase,
 			p.Busy[i] /= float32(p.Time)
 		}
 	}
+	p.PerFlow = e.perFlow(c, groups, p.Time)
+	return p, nil
+}
+
+// perFlow is what every flow of a phase gets: the bytes of a connection over the time it is used.
+func (e *Estimator) perFlow(c workload.Call, groups [][]fabric.GPUID, time units.Duration) float64 {
+	for _, g := range groups {
+		if len(g) < 2 || time <= 0 {
+			continue
+		}
+		c.Ranks = g
+		r := c.Resolved(e.f)
+		var sent units.Bytes
+		share := 1.0 // of the time that a connection is used
+		switch {
+		case r.Collective == workload.AllToAll:
+			sent = r.Part()
+			if r.InFlight > 0 {
+				share = min(1, float64(r.InFlight)/float64(len(g)-1))
+			}
+		case r.Collective == workload.SendRecv:
+			sent = r.Size
+		case r.Algorithm == workload.Tree:
+			sent = r.Size / units.Bytes(2*r.Channels)
+		default:
+			sent = r.Part() * units.Bytes(r.RingSteps()) / units.Bytes(r.Channels)
+		}
+		qps := float64(e.links.c.QPs)
+		return e.links.c.wire(max(1, sent)) * e.ack / qps / (float64(time) * share)
+	}
+	return 0
+}
+
+// carry carries the phase out flow by flow.
+func (e *Estimator) carry(c workload.Call, groups [][]fabric.GPUID) (Phase, error) {
+	p := Phase{Times: make([]units.Duration, len(groups)), Busy: make([]float32, len(e.f.Ports))}
+	var b workload.Builder
+	first := make([]int, len(groups)+1)
+	for i, g := range groups {
+		c.Ranks = g
+		b.Call(e.f, c, nil)
+		first[i+1] = b.Ops()
+	}
+	plan := b.Plan()
+	n, err := New(e.f, plan, e.links.c)
+	if err != nil {
+		return Phase{}, err
+	}
+	copy(n.links.id.qpn, e.links.id.qpn)
+	if done, err := n.RunUntil(units.At(forever)); err != nil {
+		return Phase{}, err
+	} else if !done {
+		return Phase{}, errBroken
+	}
+	copy(e.links.id.qpn, n.links.id.qpn)
+	for i := range groups {
+		for _, t := range n.times[first[i]:first[i+1]] {
+			p.Times[i] = max(p.Times[i], t.End.Sub(units.At(0)))
+		}
+		p.Time = max(p.Time, p.Times[i])
+	}
+	p.Flows = int64(len(n.qps))
+	for i := range p.Busy {
+		if id := fabric.PortID(i); p.Time > 0 {
+			p.Busy[i] = float32(float64(n.Bytes(id)) / e.links.capacityOf(id) / float64(p.Time))
+		}
+	}
+	p.PerFlow = e.perFlow(c, groups, p.Time)
 	return p, nil
 }
 
@@ -287,6 +370,16 @@ func (e *Estimator) sent(out []float32, times float64) {
 
 // errBroken is a flow that no switch has a way for.
 var errBroken = errors.New("flowsim: some GPUs have no way to each other")
+
+// countOps is at most how many operations a phase would be.
+func countOps(f *fabric.Fabric, c workload.Call, groups [][]fabric.GPUID) int64 {
+	var sum int64
+	for _, g := range groups {
+		c.Ranks = g
+		sum += c.Ops(f)
+	}
+	return sum
+}
 
 // countFlows is how many flows a phase is made of.
 func countFlows(f *fabric.Fabric, c workload.Call, groups [][]fabric.GPUID) int64 {

@@ -63,6 +63,7 @@ func TestPhasesAgreeWithFlows(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
+			e.carried = 0
 			p, err := e.Collective(c.call, [][]fabric.GPUID{c.call.Ranks})
 			if err != nil {
 				t.Fatal(err)

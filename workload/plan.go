@@ -140,6 +140,9 @@ func (b *Builder) Span(s Span) SpanID {
 	return SpanID(len(b.plan.Spans) - 1)
 }
 
+// Ops is how many operations have been added.
+func (b *Builder) Ops() int { return len(b.plan.Ops) }
+
 // join appends a Join at gpu.
 func (b *Builder) join(span SpanID, gpu fabric.GPUID, after []OpID) OpID {
 	return b.Add(Op{Kind: Join, Span: span, Src: gpu, Dst: gpu}, after...)
