@@ -54,7 +54,7 @@ func Job(traces []*Trace, f *fabric.Fabric, o Options, report *source.Report) (*
 		return nil, report.Err()
 	}
 	b.notes()
-	r := b.graph.Plan(f, dataflow.Options{Name: "trace", Ranks: len(traces), Priority: o.Priority, Steps: 1}, report)
+	r := b.graph.Plan(f, dataflow.Options{Span: workload.Span{Name: "trace"}, Ranks: len(traces), Priority: o.Priority, Steps: 1}, report)
 	return r, report.Err()
 }
 

@@ -20,7 +20,7 @@ func small() *fabric.Fabric {
 func mustPlan(t *testing.T, g *Graph) *Result {
 	t.Helper()
 	r := &source.Report{File: "p"}
-	out := g.Plan(small(), Options{Name: "program", Ranks: 4}, r)
+	out := g.Plan(small(), Options{Span: workload.Span{Name: "program"}, Ranks: 4}, r)
 	if err := r.Err(); err != nil {
 		t.Fatal(err)
 	}

@@ -12,8 +12,8 @@ import (
 
 // Options say how a program is carried out.
 type Options struct {
-	Name     string // of the span of all that is in no call
-	Ranks    int    // rank i is GPU i
+	Span     workload.Span // of all that is in no call; its Bytes are worked out where they are 0
+	Ranks    int           // rank i is GPU i
 	Priority uint8
 	Steps    int // training steps that the whole program is, 0 or 1
 }
@@ -105,11 +105,14 @@ func (p *planner) prepare() {
 	for _, e := range p.edges {
 		p.wanted[e.before] = p.wanted[e.before] || e.start
 	}
-	step := -1
-	if p.o.Steps > 0 {
-		step = 0
+	s := p.o.Span
+	if s.Bytes == 0 {
+		s.Bytes = sum
 	}
-	p.span = p.w.Span(workload.Span{Name: p.o.Name, Bytes: sum, Ranks: p.o.Ranks, Step: step})
+	if s.Ranks, s.Step = p.o.Ranks, -1; p.o.Steps > 0 {
+		s.Step = 0
+	}
+	p.span = p.w.Span(s)
 }
 
 func (p *planner) run() {
