@@ -42,6 +42,7 @@ var Formats = []Format{
 // Notes lists what is made of a report and is not the report: what to do next.
 var Notes = []Format{
 	{"ask", Script},
+	{"incident", Incident},
 }
 
 // FormatOf finds a form by its name.

@@ -32,6 +32,15 @@ type Redactor struct {
 // NewRedactor knows the names that an inventory and a window hold, and the paths of the inputs. inv and win may be nil.
 func NewRedactor(inv *evidence.Inventory, win *telemetry.Window, paths ...string) *Redactor {
 	x := &Redactor{kinds: map[string]string{}, paths: map[string]bool{}, given: map[string]string{}, count: map[string]int{}}
+	for _, p := range paths {
+		x.path(p)
+	}
+	x.Know(inv, win)
+	return x
+}
+
+// Know adds the names of another inventory and window. What was replaced before keeps its placeholders.
+func (x *Redactor) Know(inv *evidence.Inventory, win *telemetry.Window) {
 	if win != nil {
 		for id := range telemetry.SeriesCount {
 			for _, k := range win.Keys(id) {
@@ -49,22 +58,23 @@ func NewRedactor(inv *evidence.Inventory, win *telemetry.Window, paths ...string
 			x.name("switch", n)
 		}
 		for _, f := range inv.Files {
-			paths = append(paths, f.Path)
+			x.path(f.Path)
 		}
 		for _, u := range inv.Unreadable {
-			paths = append(paths, u.From.File)
-		}
-	}
-	for _, p := range paths {
-		if p != "" && p != "-" && p != standardInput {
-			x.paths[p] = true
-		}
-		if m := userPath.FindStringSubmatch(p); m != nil {
-			x.name("user", m[1])
+			x.path(u.From.File)
 		}
 	}
 	x.compile()
-	return x
+}
+
+// path notes the path of an input, and the user in it.
+func (x *Redactor) path(p string) {
+	if p != "" && p != "-" && p != standardInput {
+		x.paths[p] = true
+	}
+	if m := userPath.FindStringSubmatch(p); m != nil {
+		x.name("user", m[1])
+	}
 }
 
 // userPath is a path with the name of a user in it.
@@ -177,6 +187,9 @@ func (x *Redactor) placeholder(group int, s string, start, end int) (text string
 	case groupPath:
 		if alnum(before) || alnum(after) || !strings.ContainsAny(match, "/.") && !standsAsPath(s, start, end) {
 			return "", false
+		}
+		if x.kinds[strings.ToLower(match)] != "" { // a folder named after its host
+			return x.called(match)
 		}
 		return x.give("input", match, func(n int) string { return fmt.Sprintf("input-%d%s", n, extension(match)) }), true
 	case groupUUID:

@@ -27,6 +27,7 @@ type explainOptions struct {
 	seedSet                       bool
 	noTrial                       bool
 	redact, ask                   bool
+	incident, hazard              bool
 	outputs                       outputs
 }
 
@@ -91,6 +92,8 @@ as they are, wrapped, mixed or half missing. - reads standard input.`,
 	f := c.Flags()
 	f.VarP(&o.outputs, "output", "o", "form of the report and, after =, the file it goes to (else stdout): "+strings.Join(formatNames(), ", ")+"; repeatable")
 	f.BoolVar(&o.ask, "ask", false, "print what to run next to settle the open doubts, as a script that only reads (as -o ask)")
+	f.BoolVar(&o.incident, "incident", false, "print the record of the incident (as -o incident)")
+	f.BoolVar(&o.hazard, "same-hazard", false, "look for the first finding of the first PATH in the other ones, each a host or more")
 	f.BoolVar(&o.redact, "redact", false, "replace names of hosts, addresses, GIDs, serial numbers and paths, the same by the same, in every output")
 	f.BoolVar(&o.json, "json", false, "print JSON ("+report.Schema+"), as -o json")
 	f.Var(&o.failOn, "fail-on", "exit with 1 on findings of this severity or worse: critical, warning, note or none")
@@ -102,6 +105,9 @@ as they are, wrapped, mixed or half missing. - reads standard input.`,
 	f.BoolVar(&o.noTrial, "no-trial", false, "scenarios: do not try the fixes in the simulator")
 	f.Uint64Var(&o.seed, "seed", 0, "scenarios: the seed, instead of the file's")
 	c.MarkFlagsMutuallyExclusive("quiet", "verbose")
+	for _, name := range []string{"output", "ask", "incident", "quiet", "verbose"} {
+		c.MarkFlagsMutuallyExclusive("same-hazard", name)
+	}
 	for _, name := range []string{"quiet", "verbose", "width", "no-color"} { // -o json leaves them to other outputs
 		c.MarkFlagsMutuallyExclusive("json", name)
 	}
@@ -128,7 +134,7 @@ func (a *app) explain(ctx context.Context, paths []string, o explainOptions) err
 	for _, short := range []struct {
 		given bool
 		name  string
-	}{{o.json, "json"}, {o.ask, "ask"}} {
+	}{{o.json, "json"}, {o.ask, "ask"}, {o.incident, "incident"}} {
 		if short.given {
 			if err := o.outputs.Set(short.name); err != nil {
 				return fail(exitUsage, "--%s: %w", short.name, err)
@@ -137,6 +143,9 @@ func (a *app) explain(ctx context.Context, paths []string, o explainOptions) err
 	}
 	if err := reachable(paths); err != nil {
 		return err
+	}
+	if o.hazard {
+		return a.sameHazard(ctx, paths, o)
 	}
 	d, err := a.answer(ctx, paths, o)
 	if err != nil {
