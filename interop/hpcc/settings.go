@@ -69,12 +69,12 @@ func (c *Config) control(n *netsim.Config) {
 		c.note("CC_MODE", "mode %d is none that is known; the default control stays", c.Control)
 		return
 	}
-	try := netsim.Defaults(netsim.Config{NIC: netsim.NICConfig{Control: name}})
+	try := netsim.Defaults(netsim.Config{NIC: netsim.NICConfig{Control: netsim.Control(name)}})
 	if err := try.Validate(); err != nil {
 		c.note("CC_MODE", "mode %d is %s, which is not modelled; the default control stays, set control to choose another", c.Control, name)
 		return
 	}
-	n.NIC.Control = name
+	n.NIC.Control = netsim.Control(name)
 	if c.Control != ControlDCQCN {
 		return
 	}
