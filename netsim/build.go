@@ -52,7 +52,8 @@ func (n *Network) build(c Config) {
 	n.egress, n.ingress = make([]egress, classes), make([]ingress, classes)
 	n.pauses = make([]pauseState, classes)
 	n.ecn, n.rngs, n.cold = make([]ecnCurve, len(f.Ports)), make([]stream, len(f.Ports)), make([]coldPort, len(f.Ports))
-	n.downs, n.ber = make([]uint8, len(f.Ports)), make([]bitErrors, len(f.Ports))
+	n.downs, n.deaf, n.known = make([]uint8, len(f.Ports)), make([]uint8, len(f.Ports)), make([]bool, len(f.Ports))
+	n.ber = make([]losses, len(f.Ports))
 	n.nics, n.nicCounters = make([]nic, len(f.Endpoints)), make([]NICCounters, len(f.Endpoints))
 	n.reordering = make([]reordering, len(f.Endpoints))
 	n.addr, n.qpn = make([]uint32, len(f.Endpoints)), make([]uint32, len(f.Endpoints))
@@ -72,7 +73,8 @@ func (n *Network) build(c Config) {
 	}
 	n.times, n.waits, n.parts = make([]OpTime, len(n.plan.Ops)), make([]uint32, len(n.plan.Ops)), make([]uint16, len(n.plan.Ops))
 	n.gpuFree, n.nvlinkFree = make([]int64, len(f.GPUs)), make([]int64, len(f.GPUs))
-	n.returned = make([]bool, len(n.faults))
+	n.returned, n.turns = make([]bool, len(n.faults)), make([]uint16, len(n.faults))
+	n.bfd, n.seed = c.Switch.BFD, c.Seed
 }
 
 func (n *Network) buildPort(i uint32, switchOf []uint32, c Config) {

@@ -33,9 +33,18 @@ type SwitchConfig struct {
 	Weights  []int          `yaml:"weights" doc:"DWRR weights of the eight priorities; 0 is strict priority"`
 	// PauseQuanta makes a pause run out unless it is repeated, as in hardware.
 	PauseQuanta int            `yaml:"pause_quanta" example:"65535" doc:"quanta of 512 bit times after which a pause runs out; it is repeated every half of that; unset: it lasts until it is lifted"`
+	BFD         BFDConfig      `yaml:"bfd" doc:"how switches notice that a neighbour is gone"`
 	Watchdog    WatchdogConfig `yaml:"pfc_watchdog" doc:"what a switch does about a queue that stays paused"`
 	Queue       units.Bytes    `yaml:"queue" doc:"most that a queue of a lossy priority holds; unset: the dynamic threshold alone"`
 	Trim        TrimConfig     `yaml:"trim" doc:"cutting packets to their headers where a queue of a lossy priority is full"`
+}
+
+// BFDConfig is bidirectional forwarding detection (RFC 5880) on every link between switches and to NICs: a neighbour that has not been heard
+// for multiplier intervals is gone.
+type BFDConfig struct {
+	Interval   units.Duration `yaml:"interval" example:"100ms" doc:"time between two BFD packets; unset: no BFD"`
+	Multiplier int            `yaml:"multiplier" doc:"intervals without a packet until the neighbour counts as gone"`
+	Reroute    units.Duration `yaml:"reroute" doc:"time from noticing until all switches route around it"`
 }
 
 // WatchdogConfig is the PFC watchdog of SONiC: a queue that has been paused for the detection time without sending anything is in a storm,
@@ -152,20 +161,38 @@ type FaultKind string
 // Faults.
 const (
 	LinkDown     FaultKind = "link-down"     // both directions stop at At and, when For is set, come back
+	OneWayDown   FaultKind = "one-way-down"  // what leaves Port is lost, and neither end notices
 	RateDegraded FaultKind = "rate-degraded" // the direction out of Port runs at Rate
 	BitErrors    FaultKind = "bit-errors"    // bits leaving Port are wrong with probability BER
+	SilentDrop   FaultKind = "silent-drop"   // packets leaving Port are lost with probability Loss, and no counter tells
 	SlowReceiver FaultKind = "slow-receiver" // the host behind NIC port Port drains at Rate
+	SwitchReboot FaultKind = "switch-reboot" // all links of the switch of Port are down
+	NICReset     FaultKind = "nic-reset"     // the link of NIC port Port is down, and its QPs are lost for good
 )
+
+// Choices lists the faults.
+func (FaultKind) Choices() []string {
+	return []string{
+		string(LinkDown), string(OneWayDown), string(RateDegraded), string(BitErrors), string(SilentDrop), string(SlowReceiver),
+		string(SwitchReboot), string(NICReset),
+	}
+}
 
 // Fault is one thing that goes wrong during a run. Port is a fabric.PortID.
 type Fault struct {
-	Kind FaultKind
-	Port uint32
-	At   units.Duration
-	For  units.Duration // 0: for the rest of the run
-	Rate units.Rate
-	BER  float64
-	// Detect is the time from a link going down to the switches routing around it (BFD and reroute).
+	Kind  FaultKind
+	Port  uint32
+	At    units.Duration
+	For   units.Duration // 0: for the rest of the run
+	Rate  units.Rate
+	BER   float64
+	Loss  float64 // SilentDrop: probability that a packet is lost
+	Flows float64 // SilentDrop: share of the flows that it befalls, chosen by hash; 0: all
+	// Detect is the time until the switches route around the links concerned. 0: what BFD takes, where SwitchConfig.BFD is set; without it
+	// a link that is down both ways and a switch that reboots are seen at once, and nothing else ever is. A link that merely is slow or
+	// loses packets is left only when Detect is given.
 	Detect units.Duration
-	Every  units.Duration // flap period: the fault comes back after this long, 0: once
+	// Recover is the time from the end of the fault until the links are used again. 0: as Detect.
+	Recover units.Duration
+	Every   units.Duration // flap period: the fault comes back after this long, 0: once
 }

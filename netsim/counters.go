@@ -19,12 +19,13 @@ const (
 	DropStale                          // arrived for a QP that had given up or a message that was complete
 	DropTrimmed                        // lost its payload to a full queue and went on without
 	DropWatchdog                       // was in, or for, a queue that the PFC watchdog has taken for stormed
+	DropSilent                         // lost by a port that counts no loss
 	DropReasons
 )
 
 var dropNames = [DropReasons]string{
 	"buffer full", "headroom full", "corrupt", "link down", "no route", "out of order", "stale", "trimmed",
-	"watchdog",
+	"watchdog", "silent",
 }
 
 func (r DropReason) String() string { return dropNames[r] }
@@ -51,6 +52,7 @@ type NICCounters struct {
 	PacketSeqErr      uint64 // sender: NAKs for a sequence error received
 	LocalAckTimeout   uint64 // sender: retransmission timers that fired
 	RetryExceeded     uint64 // sender: QPs that gave up
+	FlushErrors       uint64 // sender: messages lost with their QP when the NIC was reset (req_cqe_flush_error)
 	CNPSent           uint64 // receiver (np_cnp_sent)
 	CNPHandled        uint64 // sender (rp_cnp_handled)
 	ECNMarkedPackets  uint64 // receiver (np_ecn_marked_roce_packets)

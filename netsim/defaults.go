@@ -39,6 +39,7 @@ func Defaults(c Config) Config {
 	s.Watchdog.Detection = or(s.Watchdog.Detection, 200*units.Millisecond)
 	s.Watchdog.Restoration = or(s.Watchdog.Restoration, 200*units.Millisecond)
 	s.Watchdog.Action = or(s.Watchdog.Action, StormDrop)
+	s.BFD.Multiplier = or(s.BFD.Multiplier, 3) // the detect multiplier that FRR and SONiC start with
 	s.Trim.Size = or(s.Trim.Size, headerBytes) // the headers; SONiC's SWITCH_TRIMMING keeps 128 bytes
 	s.Trim.Priority = or(s.Trim.Priority, 7)
 	n := &c.NIC
@@ -118,6 +119,8 @@ func (c Config) Validate() error {
 	w := s.Watchdog
 	wrong(w.Poll < units.Nanosecond || w.Detection < w.Poll || w.Restoration < w.Poll, "switch pfc_watchdog: poll must be at least 1ns, detection and restoration not below poll")
 	wrong(!slices.Contains(w.Action.Choices(), string(w.Action)), "switch pfc_watchdog action %q: must be %s or %s", w.Action, StormDrop, StormForward)
+	wrong(s.BFD.Interval < 0 || s.BFD.Reroute < 0, "switch bfd interval, reroute: must not be negative")
+	wrong(s.BFD.Multiplier < 1 || s.BFD.Multiplier > 255, "switch bfd multiplier %d: must be 1 to 255 (8 bits)", s.BFD.Multiplier)
 	wrong(!slices.Contains(s.ECN.At.Choices(), string(s.ECN.At)), "switch ecn at %q: must be %s or %s", s.ECN.At, AtDequeue, AtEnqueue)
 	for _, p := range s.ECN.Priorities {
 		wrong(p < 0 || p >= Priorities, "switch ecn priority %d: must be 0 to %d", p, Priorities-1)
@@ -154,10 +157,13 @@ func (c Config) Validate() error {
 	wrong(n.Latency < 0, "nic latency %v: must not be negative", n.Latency)
 	c.validatePath(wrong)
 	for i, f := range c.Faults {
-		wrong(f.At < 0 || f.For < 0 || f.Detect < 0 || f.Every < 0, "fault %d: times must not be negative", i)
+		wrong(f.At < 0 || f.For < 0 || f.Detect < 0 || f.Recover < 0 || f.Every < 0, "fault %d: times must not be negative", i)
 		wrong(f.Every > 0 && (f.For == 0 || f.For >= f.Every), "fault %d: to come back every %v it must last for less than that, and for more than 0", i, f.Every)
 		switch f.Kind {
-		case LinkDown:
+		case LinkDown, OneWayDown, SwitchReboot, NICReset:
+		case SilentDrop:
+			wrong(!(f.Loss > 0 && f.Loss <= 1), "fault %d (%s): loss %v must be above 0 and at most 1", i, f.Kind, f.Loss)
+			wrong(!(f.Flows >= 0 && f.Flows <= 1), "fault %d (%s): flows %v must be 0 to 1", i, f.Kind, f.Flows)
 		case RateDegraded, SlowReceiver:
 			wrong(f.Rate <= 0, "fault %d (%s): needs a rate", i, f.Kind)
 		case BitErrors:

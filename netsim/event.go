@@ -17,7 +17,7 @@ const (
 	evDrain                     // NIC arg has drained a packet of its receive buffer
 	evFault                     // fault arg begins
 	evHeal                      // fault arg ends
-	evDetect                    // the switches learn of the state of the links
+	evDetect                    // the switches learn of fault arg, or of its end
 	evPauseEnd                  // the pause of class arg runs out
 	evRefresh                   // the pause that class arg has sent is repeated
 	evWatch                     // the PFC watchdog looks at the queues

@@ -1,35 +1,9 @@
 package netsim
 
 import (
-	"math"
-
 	"github.com/shunt-network/shunt/fabric"
 	"github.com/shunt-network/shunt/units"
 )
-
-// bitErrors is the bit error rate of what leaves a port, with the chance for the last size seen.
-type bitErrors struct {
-	ber  float64
-	size uint16
-	p    uint64 // chance that a packet of that size is wrong, of 2^53
-}
-
-// spoil decides whether a packet arrives wrong: 1-(1-BER)^bits. The float decides only whether, never when.
-func (n *Network) spoil(pi uint32, pk *packet) {
-	b := &n.ber[pi]
-	if b.size != pk.size {
-		b.size = pk.size
-		b.p = uint64(-math.Expm1(float64(pk.size)*8*math.Log1p(-b.ber)) * (1 << 53))
-	}
-	if n.rngs[pi].Uint64()>>11 < b.p {
-		pk.flags |= corrupt
-	}
-}
-
-func (n *Network) setBER(pi uint32, ber float64) {
-	n.ber[pi] = bitErrors{ber: ber}
-	n.ports[pi].dirty = ber > 0
-}
 
 // begin starts fault i, and schedules its end and its return.
 func (n *Network) begin(i uint32) {
@@ -48,16 +22,20 @@ func (n *Network) begin(i uint32) {
 	p := &n.ports[f.Port]
 	switch f.Kind {
 	case LinkDown:
-		n.downs[f.Port]++
-		n.downs[p.peer]++
-		if !p.down {
-			n.linkDown(f.Port)
-			n.queue.push(newEvent(n.now+int64(f.Detect), evDetect, 0))
-		}
+		n.hold(f.Port)
+	case SwitchReboot:
+		n.eachPort(f.Port, n.hold)
+	case NICReset:
+		n.hold(f.Port)
+		n.resetNIC(p.node)
+	case OneWayDown:
+		n.deafen(f.Port)
 	case RateDegraded:
 		n.setRate(f.Port, f.Rate)
 	case BitErrors:
 		n.setBER(f.Port, f.BER)
+	case SilentDrop:
+		n.setLoss(f.Port, f.Loss, f.Flows)
 	case SlowReceiver:
 		c := &n.nics[p.node]
 		c.drain = units.NewLine(f.Rate)
@@ -66,6 +44,7 @@ func (n *Network) begin(i uint32) {
 			c.gen++
 		}
 	}
+	n.notice(i, f.Detect)
 }
 
 // heal ends fault i.
@@ -73,23 +52,69 @@ func (n *Network) heal(i uint32) {
 	f := &n.faults[i]
 	p := &n.ports[f.Port]
 	switch f.Kind {
-	case LinkDown:
-		n.downs[f.Port]--
-		n.downs[p.peer]--
-		if n.downs[f.Port] == 0 {
-			n.linkUp(f.Port)
-			n.queue.push(newEvent(n.now+int64(f.Detect), evDetect, 0))
-		}
+	case LinkDown, NICReset:
+		n.letGo(f.Port)
+	case SwitchReboot:
+		n.eachPort(f.Port, n.letGo)
+	case OneWayDown:
+		n.undeafen(f.Port)
 	case RateDegraded:
 		n.setRate(f.Port, n.f.Ports[f.Port].Rate)
 	case BitErrors:
 		n.setBER(f.Port, n.f.Ports[f.Port].BER)
+	case SilentDrop:
+		n.setLoss(f.Port, 0, 0)
 	case SlowReceiver:
 		c := &n.nics[p.node]
 		c.slow = false
 		for c.head != none {
 			n.takeWaiting(p.node, c)
 		}
+	}
+	n.notice(i, or(f.Recover, f.Detect))
+}
+
+// eachPort does something to every port of the switch that has port pi.
+func (n *Network) eachPort(pi uint32, do func(uint32)) {
+	node := &n.f.Nodes[n.f.Ports[pi].Node]
+	for i := range node.NumPorts {
+		do(uint32(node.FirstPort) + uint32(i))
+	}
+}
+
+// hold keeps the link of a port down, until as many have let go.
+func (n *Network) hold(pi uint32) {
+	n.downs[pi]++
+	n.downs[n.ports[pi].peer]++
+	if !n.ports[pi].down {
+		n.linkDown(pi)
+	}
+}
+
+func (n *Network) letGo(pi uint32) {
+	n.downs[pi]--
+	n.downs[n.ports[pi].peer]--
+	if n.downs[pi] == 0 {
+		n.linkUp(pi)
+	}
+}
+
+// resetNIC loses the QPs of endpoint ep. Its own know it at once; their peers find out by their timeouts, because nobody answers.
+func (n *Network) resetNIC(ep uint32) {
+	for q := range n.snd {
+		s := &n.snd[q]
+		if s.dst == ep {
+			n.rcv[q].gone = true
+		}
+		if s.src != ep || s.flags&dead != 0 {
+			continue
+		}
+		n.deactivate(uint32(q))
+		s.flags |= dead
+		for m := s.oldest; m != none; m = n.msgs[m].next {
+			n.nicCounters[ep].FlushErrors++
+		}
+		n.abandon(s)
 	}
 }
 
@@ -122,14 +147,19 @@ func (n *Network) linkDown(pi uint32) {
 // lose drops what flies from port x and what is queued there.
 func (n *Network) lose(x uint32) {
 	p := &n.ports[x]
+	n.loseFlying(x, p)
+	for prio := range uint8(Priorities) {
+		n.loseQueue(x, p, prio, DropLinkDown)
+	}
+}
+
+// loseFlying drops what flies from port x.
+func (n *Network) loseFlying(x uint32, p *port) {
 	for p.head != none {
 		k := p.head
 		p.head = n.pool.packets[k].next
 		n.cold[x].wireLost += uint64(n.pool.packets[k].size)
 		n.drop(x, k, DropLinkDown)
-	}
-	for prio := range uint8(Priorities) {
-		n.loseQueue(x, p, prio, DropLinkDown)
 	}
 }
 
@@ -162,16 +192,6 @@ func (n *Network) linkUp(pi uint32) {
 	for _, x := range [2]uint32{pi, n.ports[pi].peer} {
 		n.kick(x, &n.ports[x])
 	}
-}
-
-// detect is the moment at which the switches have learned which links are up: those next to a dead link, and those that reach a
-// destination only over it, stop using it.
-func (n *Network) detect() {
-	down := make([]bool, len(n.ports))
-	for i := range n.ports {
-		down[i] = n.ports[i].down
-	}
-	n.fail(n.routes.Exclude(down))
 }
 
 func portID(pi uint32) fabric.PortID { return fabric.PortID(pi) }

@@ -83,10 +83,15 @@ type Network struct {
 	maxEvents               uint64
 	probe                   Probe
 	faults                  []Fault
-	returned                []bool // fault i has begun before
-	recurring               int    // events that only repeat a fault
-	downs                   []uint8
-	ber                     []bitErrors
+	returned                []bool   // fault i has begun before
+	recurring               int      // events that only repeat a fault
+	turns                   []uint16 // how often fault i has begun or ended
+	downs                   []uint8  // by port: faults that hold it down
+	deaf                    []uint8  // by port: faults that lose all that leaves it
+	known                   []bool   // by port: the switches know that it is not to be used
+	ber                     []losses
+	bfd                     BFDConfig
+	seed                    uint64
 	pauses                  []pauseState // by class
 	cold                    []coldPort
 	nicCounters             []NICCounters // by endpoint
@@ -191,8 +196,10 @@ func checkFaults(f *fabric.Fabric, faults []Fault) error {
 		switch {
 		case int(x.Port) >= len(f.Ports):
 			errs = append(errs, fmt.Errorf("netsim: fault %d names port %d, the fabric has %d", i, x.Port, len(f.Ports)))
-		case x.Kind == SlowReceiver && f.Ports[x.Port].Endpoint < 0:
+		case (x.Kind == SlowReceiver || x.Kind == NICReset) && f.Ports[x.Port].Endpoint < 0:
 			errs = append(errs, fmt.Errorf("netsim: fault %d (%s): %s is not the port of a NIC", i, x.Kind, f.PortName(fabric.PortID(x.Port))))
+		case x.Kind == SwitchReboot && f.Ports[x.Port].Endpoint >= 0:
+			errs = append(errs, fmt.Errorf("netsim: fault %d (%s): %s is not the port of a switch", i, x.Kind, f.PortName(fabric.PortID(x.Port))))
 		}
 	}
 	return errors.Join(errs...)
@@ -255,7 +262,7 @@ func (n *Network) handle(e event) {
 	case evHeal:
 		n.heal(e.arg())
 	case evDetect:
-		n.detect()
+		n.detect(e.arg(), e.gen())
 	case evPauseEnd:
 		n.pauseEnds(e.arg())
 	case evRefresh:

@@ -51,12 +51,18 @@ func (n *Network) sendPause(q uint32, what uint8) {
 	if p.down {
 		return
 	}
-	p.busy = max(p.busy, n.now) + n.wireTime(q, p, pauseBytes)
-	n.queue.push(newEvent(p.busy+n.cold[q].wire, evPause, p.peer).of(p.gen, what))
-	if n.quanta > 0 && what&pauseOn != 0 {
-		n.pausing++
+	repeated := n.quanta > 0 && what&pauseOn != 0
+	if repeated {
 		n.keepPausing(q, what&^pauseOn)
 	}
+	p.busy = max(p.busy, n.now) + n.wireTime(q, p, pauseBytes)
+	if n.deaf[q] > 0 {
+		return
+	}
+	if repeated {
+		n.pausing++
+	}
+	n.queue.push(newEvent(p.busy+n.cold[q].wire, evPause, p.peer).of(p.gen, what))
 }
 
 // pauseTime is how long a pause lasts that is sent over a wire of rate r.
@@ -150,7 +156,7 @@ func (n *Network) pauseWillEnd() bool {
 	for i := range n.ports {
 		p := &n.ports[i]
 		for prio := range uint8(Priorities) {
-			if p.held>>prio&1 != 0 && (!n.ingress[class(p.peer, prio)].xoff || n.ports[p.peer].down) {
+			if p.held>>prio&1 != 0 && (!n.ingress[class(p.peer, prio)].xoff || n.ports[p.peer].down || n.deaf[p.peer] > 0) {
 				return true
 			}
 		}

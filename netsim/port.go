@@ -112,8 +112,7 @@ func (n *Network) arrive(pi uint32) {
 	n.hops++
 	q := p.peer
 	if pk.flags&corrupt != 0 {
-		n.cold[q].crcErrors++
-		n.drop(q, k, DropCorrupt)
+		n.arriveLost(pi, q, k)
 		return
 	}
 	in := &n.ingress[class(q, pk.prio)]

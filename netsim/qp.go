@@ -57,6 +57,7 @@ type receiver struct {
 	hash    uint32 // of the way back
 	unacked uint32 // packets since the last ACK
 	naked   bool   // the NAK for epsn is out
+	gone    bool   // its NIC was reset: what arrives is for nobody
 }
 
 // post appends message mi to its QP.
@@ -105,6 +106,10 @@ func signed(d uint32) int64 { return int64(int32(d<<(32-psnBits)) >> (32 - psnBi
 // receiveData is a data packet at its receiver.
 func (n *Network) receiveData(ep, q, k uint32) {
 	pk := &n.pool.packets[k]
+	if n.rcv[q].gone {
+		n.drop(n.nics[ep].port, k, DropStale)
+		return
+	}
 	c := &n.nicCounters[ep]
 	c.RxDataBytes += uint64(pk.size - headerBytes)
 	if pk.flags&asksAck != 0 {

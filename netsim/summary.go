@@ -102,7 +102,7 @@ func (n *Network) fingerprint() uint64 {
 	for _, c := range n.nicCounters {
 		for _, v := range [...]uint64{
 			c.OutOfSequence, c.DuplicateRequest, c.PacketSeqErr, c.LocalAckTimeout, c.RetryExceeded, c.CNPSent,
-			c.CNPHandled, c.ECNMarkedPackets, c.RxDataBytes, c.TxDataBytes, c.RetransmitPackets, c.TrimmedPackets,
+			c.CNPHandled, c.ECNMarkedPackets, c.RxDataBytes, c.TxDataBytes, c.RetransmitPackets, c.TrimmedPackets, c.FlushErrors,
 		} {
 			add(v)
 		}
@@ -141,7 +141,8 @@ func (n *Network) conserved() error {
 				perSwitch[p.node] += n.ingress[c].rxBytes
 			}
 		}
-		off(name+" link, received, flying or lost", rx+flying+n.cold[i].wireLost+n.cold[p.peer].dropBytes[DropCorrupt], tx)
+		lostThere := n.cold[i].wireLost + n.cold[i].dropBytes[DropSilent] + n.cold[p.peer].dropBytes[DropCorrupt]
+		off(name+" link, received, flying or lost", rx+flying+lostThere, tx)
 		if !p.host {
 			lost := n.cold[i].dropBytes
 			inside := lost[DropBufferFull] + lost[DropHeadroomFull] + lost[DropNoRoute] + lost[DropLinkDown] + lost[DropTrimmed] + lost[DropWatchdog] - n.cold[i].wireLost

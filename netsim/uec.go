@@ -5,7 +5,7 @@ import "github.com/shunt-network/shunt/units"
 // The uec transport is reliable unordered delivery as Ultra Ethernet has it (specification 1.0, RUD; the behaviour follows the open
 // simulator of its authors, uet-htsim). Packets are placed as they come and a message is done when all its packets are there, whatever
 // is missing of those before. The receiver acknowledges every AckEvery packets, and at once the first packet of a QP, one marked by ECN,
-// one that asks for it and one it had already; each ACK tells of 64 packets. A packet that was trimmed is asked for at once. Without trimming loss is
+// one that was sent before, one that asks for it and the last one missing of a message; each ACK tells of 64 packets. A packet that was trimmed is asked for at once. Without trimming loss is
 // estimated at the sender (SLEEK): when about a window and a half has arrived beyond a gap, the gap is a loss.
 
 // sackSpan is how many packets an acknowledgement tells of.
@@ -47,25 +47,27 @@ func (n *Network) receiveUEC(ep, q, k uint32) {
 		c.OutOfSequence++
 	}
 	n.give(k)
-	if r.unacked++; first || flags&(marked|asksAck) != 0 || r.unacked >= n.ackEvery {
+	done := n.partOf(r, seq)
+	if r.unacked++; first || done || flags&(marked|asksAck|resent) != 0 || r.unacked >= n.ackEvery {
 		n.ackUEC(q, seq)
 	}
-	n.partOf(r, seq)
 }
 
 // partOf counts a packet for its message, and completes the message when it was the last one missing.
-func (n *Network) partOf(r *receiver, seq uint64) {
+func (n *Network) partOf(r *receiver, seq uint64) (done bool) {
 	mi := r.msg
 	for n.msgs[mi].end <= seq {
 		mi = n.msgs[mi].next
 	}
 	m := &n.msgs[mi]
-	if m.got++; m.first+uint64(m.got) == m.end {
+	m.got++
+	if done = m.first+uint64(m.got) == m.end; done {
 		n.partDone(m.op)
 	}
 	for r.msg != none && r.epsn >= n.msgs[r.msg].end { // done before
 		r.msg = n.msgs[r.msg].next
 	}
+	return done
 }
 
 // sackOf tells of the 64 packets up to seq, or from the expected one.
@@ -115,6 +117,7 @@ func (n *Network) uecAcknowledged(q uint32, s *sender, reached uint64, isNAK boo
 		n.nicCounters[s.src].PacketSeqErr++
 		if seq := reached - 1; seq >= s.una && seq < s.nxt {
 			n.isLost(f, seq)
+			s.since = n.now // it was no progress, but it is known what became of the packet
 		}
 	} else if reached > s.una {
 		n.advance(q, s, reached)
