@@ -20,6 +20,9 @@ var update = flag.Bool("update", false, "rewrite docs/schema/scenario.schema.jso
 
 // Every example comes to what it says it expects, and to nothing else; where a gain is expected, the first fix is tried.
 func TestExamples(t *testing.T) {
+	if testing.Short() {
+		t.Skip("whole simulations; the race detector looks at TestTrials")
+	}
 	files, err := filepath.Glob("../examples/*/" + FileName)
 	if err != nil || len(files) < 6 {
 		t.Fatalf("examples: %v, %v", files, err)
@@ -50,6 +53,35 @@ func TestExamples(t *testing.T) {
 				}
 			}
 		})
+	}
+}
+
+// The fixes are tried side by side, and which trial ends first changes nothing.
+func TestTrials(t *testing.T) {
+	s, err := Parse("tiny.yaml", []byte(tiny+"faults: [{kind: rate-degraded, link: [leaf0, spine1], rate: 10Gbps}]\n"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	var trials []diagnose.Trial
+	for range 2 {
+		var last float64
+		out, err := s.Explain(context.Background(), Options{Seeds: 3, Progress: func(done float64) {
+			if done < last {
+				t.Errorf("progress went back from %v to %v", last, done)
+			}
+			last = done
+		}})
+		if err != nil {
+			t.Fatal(err)
+		}
+		f := out.Result.Findings
+		if len(f) == 0 || f[0].Code != "P001" || f[0].Fix.Trial == nil {
+			t.Fatalf("no trial of a sound link: %+v", f)
+		}
+		trials = append(trials, *f[0].Fix.Trial)
+	}
+	if trials[0] != trials[1] || trials[0].Seeds != 3 || trials[0].After >= trials[0].Before {
+		t.Errorf("%+v, then %+v", trials[0], trials[1])
 	}
 }
 

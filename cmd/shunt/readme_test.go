@@ -14,6 +14,9 @@ var update = flag.Bool("update", false, "rewrite the output shown in README.md")
 // What the README shows is what the command prints: a run is deterministic, so the text is too. -update rewrites it.
 func TestReadmeShowsTheTruth(t *testing.T) {
 	const file, mark, fence = "../../README.md", "<!-- output of: shunt explain examples/moe-collision -->\n```text\n", "```\n"
+	if testing.Short() {
+		t.Skip("simulates the example with its trials")
+	}
 	page, err := os.ReadFile(file)
 	if err != nil {
 		t.Fatal(err)
