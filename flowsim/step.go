@@ -26,6 +26,21 @@ type StepEstimate struct {
 	Flows int64
 }
 
+// Fingerprint folds the times of all steps and calls into 64 bits.
+func (o *StepEstimate) Fingerprint() uint64 {
+	h := uint64(fnvOffset)
+	add := func(v int64) { h = (h ^ uint64(v)) * fnvPrime; h ^= h >> 29 }
+	for i := range o.Steps {
+		add(o.Steps[i].End.PS())
+	}
+	for i := range o.Calls {
+		add(o.Calls[i].Start.PS())
+		add(o.Calls[i].End.PS())
+	}
+	add(o.End.PS())
+	return h
+}
+
 // StepTime is one step, from the end of the one before to its own.
 type StepTime struct {
 	Start, End units.Instant

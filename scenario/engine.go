@@ -107,20 +107,16 @@ func (r *Run) LeftOut() []string {
 
 // flows carries the scenario out flow by flow.
 func (s *Scenario) flows(ctx context.Context, progress func(done float64)) (*Run, error) {
-	var problems error
-	report := func(path, text string) {
-		if problems == nil {
-			problems = fmt.Errorf("scenario: %s: %s", path, text)
-		}
+	f, err := s.build()
+	if err != nil {
+		return nil, err
 	}
-	f := s.Fabric.Build(report)
-	if f == nil {
-		return nil, problems
+	if !s.Spec.Fits(f) {
+		return s.phases(f)
 	}
-	plan := s.plan(f, report)
-	c := s.config(s.faults(f, report))
-	if problems != nil {
-		return nil, problems
+	plan, c, err := s.prepare(f)
+	if err != nil {
+		return nil, err
 	}
 	net, err := flowsim.New(f, plan, flowConfig(c))
 	if err != nil {

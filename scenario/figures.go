@@ -75,8 +75,13 @@ type Link struct {
 func (r *Run) Figures() Figures {
 	f := Figures{
 		Engine: r.Engine, Seed: r.Seed, Fingerprint: fmt.Sprintf("%016x", r.Summary.Fingerprint), EndUS: micros(units.Duration(r.Summary.End.PS())),
-		Stalled: r.Summary.Stalled, Cut: r.Cut, Collectives: collectives(r.Inventory.Calls), Completion: spreadOf(r.completions()),
+		Stalled: r.Summary.Stalled, Cut: r.Cut, Collectives: collectives(r.Inventory.Calls),
 	}
+	if r.Estimate != nil {
+		r.estimated(&f)
+		return f
+	}
+	f.Completion = spreadOf(r.completions())
 	var steps []units.Duration
 	for _, s := range r.Inventory.Steps {
 		steps = append(steps, s.Time)
@@ -147,10 +152,7 @@ func collectives(calls []evidence.Call) []Collective {
 	for i := range out {
 		s := spreadOf(times[i])
 		out[i].Time = *s
-		var kind workload.Collective
-		if kind.UnmarshalText([]byte(out[i].Kind)) == nil && s.P50US > 0 {
-			out[i].BusBW = float64(out[i].Bytes) / s.P50US / 1e3 * kind.BusFactor(out[i].Ranks)
-		}
+		out[i].BusBW = busBW(out[i].Kind, out[i].Bytes, out[i].Ranks, s.P50US)
 	}
 	return out
 }

@@ -88,6 +88,9 @@ func (r *Run) Keep(dir string, meta Kept, source []byte, log *Log, replace bool)
 		{FlowsFile, r.writeFlows},
 		{EventsFile, func(w io.Writer) (int64, error) { return r.writeEvents(w, log) }},
 	} {
+		if r.Estimate != nil && (f.name == SeriesFile || f.name == FlowsFile) {
+			continue // it has neither
+		}
 		file, err := writeFile(filepath.Join(part, f.name), f.write)
 		if err != nil {
 			return Kept{}, err
@@ -227,7 +230,7 @@ type eventLine struct {
 	EndPS    *int64 `json:"end_ps,omitempty"` // span, step, fault: when it was over
 	Name     string `json:"name,omitempty"`   // of a span
 	Step     *int   `json:"step,omitempty"`
-	Count    uint64 `json:"count,omitempty"` // dropped: entries that the limit kept out
+	Count    uint64 `json:"count,omitempty"` // dropped: entries that the limit kept out; span: groups that made the call
 }
 
 // writeEvents writes what happened, in the order of time; what began at one moment comes as: faults, steps, spans, the network.
@@ -279,6 +282,9 @@ func (r *Run) happenings() []eventLine {
 				break
 			}
 		}
+	}
+	if r.Estimate != nil {
+		return append(out, r.estimatedCalls()...)
 	}
 	start, stop := make([]units.Instant, len(r.Times)), make([]units.Instant, len(r.Times))
 	for i, t := range r.Times {

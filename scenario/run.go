@@ -8,6 +8,8 @@ import (
 	"github.com/shunt-network/shunt/diagnose"
 	"github.com/shunt-network/shunt/evidence"
 	"github.com/shunt-network/shunt/fabric"
+	"github.com/shunt-network/shunt/flowsim"
+	"github.com/shunt-network/shunt/internal/spec"
 	"github.com/shunt-network/shunt/netsim"
 	"github.com/shunt-network/shunt/telemetry"
 	"github.com/shunt-network/shunt/units"
@@ -26,8 +28,9 @@ type Run struct {
 	Cut       bool // the limit of the scenario ended it
 
 	Engine    Engine
-	Times     []netsim.OpTime // start and end of every operation of the plan
-	Transport *Transport      // what the NICs had to repeat; nil where the engine knows no packets
+	Times     []netsim.OpTime       // start and end of every operation of the plan
+	Estimate  *flowsim.StepEstimate // of a job too large to write out; Plan, Times and the series are empty then
+	Transport *Transport            // what the NICs had to repeat; nil where the engine knows no packets
 }
 
 // Run simulates the scenario once. progress, where given, is told the share of operations that are done. A cancelled
@@ -38,20 +41,13 @@ func (s *Scenario) Run(ctx context.Context, progress func(done float64)) (*Run, 
 
 // packets is Run with a log of what happened, where one is given.
 func (s *Scenario) packets(ctx context.Context, progress func(done float64), log *Log) (*Run, error) {
-	var problems error
-	report := func(path, text string) {
-		if problems == nil {
-			problems = fmt.Errorf("scenario: %s: %s", path, text)
-		}
+	f, err := s.build()
+	if err != nil {
+		return nil, err
 	}
-	f := s.Fabric.Build(report)
-	if f == nil {
-		return nil, problems
-	}
-	plan := s.plan(f, report)
-	c := s.config(s.faults(f, report))
-	if problems != nil {
-		return nil, problems
+	plan, c, err := s.prepare(f)
+	if err != nil {
+		return nil, err
 	}
 	ended, total := 0, 0
 	for i := range plan.Ops {
@@ -109,6 +105,30 @@ func (s *Scenario) packets(ctx context.Context, progress func(done float64), log
 	}
 	r.Times, r.Transport = net.Ops(), transportOf(f, net)
 	return r, nil
+}
+
+// build makes the network of the scenario.
+func (s *Scenario) build() (*fabric.Fabric, error) {
+	var problems spec.Problems
+	f := s.Fabric.Build(s.file().Reporter(&problems, "fabric"))
+	return f, problems.Err()
+}
+
+// file is what the scenario was read from; one that was put together in Go has no lines to point at.
+func (s *Scenario) file() *spec.Doc {
+	if s.doc == nil {
+		return &spec.Doc{File: "scenario"}
+	}
+	return s.doc
+}
+
+// prepare writes the job out and fills in the configuration. The error holds what is wrong in the file, with its place.
+func (s *Scenario) prepare(f *fabric.Fabric) (*workload.Plan, netsim.Config, error) {
+	var problems spec.Problems
+	report := s.file().Reporter(&problems, "")
+	plan := s.plan(f, report)
+	c := s.config(s.faults(f, report))
+	return plan, c, problems.Err()
 }
 
 // Diagnose runs the diagnosis on what the run's tap recorded, and on nothing else.

@@ -6,6 +6,7 @@ import (
 	"path/filepath"
 	"strings"
 
+	"github.com/shunt-network/shunt/fabric"
 	"github.com/shunt-network/shunt/internal/spec"
 )
 
@@ -57,5 +58,16 @@ func (s Source) With(set ...Setting) (*Scenario, error) {
 			return nil, err
 		}
 	}
-	return read(doc)
+	return read(doc, (*Scenario).checkAnySize)
+}
+
+// checkAnySize is check for a job of any size: one that is too large to be written out may still be worked out in phases.
+func (s *Scenario) checkAnySize(problems *spec.Problems) {
+	s.checkWith(problems, func(f *fabric.Fabric, report func(path, text string)) { s.Spec.Check(f, report) })
+}
+
+// TooLarge tells whether the job has more operations than can be carried out one by one; the flow engine then works it out in phases.
+func (s *Scenario) TooLarge() bool {
+	f, err := s.build()
+	return err == nil && !s.Spec.Fits(f)
 }

@@ -39,22 +39,26 @@ type FaultKind string
 
 // Choices lists the faults of netsim.
 func (FaultKind) Choices() []string {
-	return []string{string(netsim.LinkDown), string(netsim.RateDegraded), string(netsim.BitErrors), string(netsim.SlowReceiver)}
+	return netsim.FaultKind("").Choices()
 }
 
-// Fault is one thing that goes wrong during a run. A link-down takes both directions; the others take the direction
-// that leaves the first node of link.
+// Fault is one thing that goes wrong during a run. A link-down takes both directions; the others that name a link take the
+// direction that leaves the first node of it.
 type Fault struct {
-	Kind   FaultKind      `yaml:"kind" required:"true" doc:"what goes wrong"`
-	Link   []string       `yaml:"link" max:"2" example:"[leaf0, spine1]" doc:"the two nodes of the link; the direction that leaves the first"`
-	Index  int            `yaml:"index" min:"0" doc:"which of several links between the two (default 0)"`
-	Host   string         `yaml:"host" doc:"the host of a slow-receiver"`
-	At     units.Duration `yaml:"at" example:"100us" doc:"when it begins (default: at the start)"`
-	For    units.Duration `yaml:"for" example:"50us" doc:"how long it lasts (default: to the end)"`
-	Every  units.Duration `yaml:"every" example:"1ms" doc:"it comes back after this long, again and again (default: once)"`
-	Detect units.Duration `yaml:"detect" example:"30us" doc:"link-down: time until the switches route around it (BFD and reroute); unset: they never do"`
-	Rate   units.Rate     `yaml:"rate" example:"200Gbps" doc:"rate-degraded: what the link falls to; slow-receiver: what the host drains at"`
-	BER    float64        `yaml:"ber" min:"0" max:"1" example:"1e-7" doc:"bit-errors: probability that a bit arrives wrong"`
+	Kind    FaultKind      `yaml:"kind" required:"true" doc:"what goes wrong"`
+	Link    []string       `yaml:"link" max:"2" example:"[leaf0, spine1]" doc:"the two nodes of the link; the direction that leaves the first"`
+	Index   int            `yaml:"index" min:"0" doc:"which of several links between the two, or which NIC port of the host (default 0)"`
+	Host    string         `yaml:"host" doc:"the host of a slow-receiver or nic-reset"`
+	Switch  string         `yaml:"switch" example:"spine0" doc:"the switch of a switch-reboot"`
+	At      units.Duration `yaml:"at" example:"100us" doc:"when it begins (default: at the start)"`
+	For     units.Duration `yaml:"for" example:"50us" doc:"how long it lasts (default: to the end)"`
+	Every   units.Duration `yaml:"every" example:"1ms" doc:"it comes back after this long, again and again (default: once)"`
+	Detect  units.Duration `yaml:"detect" example:"30us" doc:"time until the switches route around it; unset: by BFD where switch.bfd is set; without it a link-down, switch-reboot and nic-reset are seen at once, and nothing else ever is"`
+	Recover units.Duration `yaml:"recover" example:"1ms" doc:"time from its end until the switches use the link again (default: as detect)"`
+	Loss    float64        `yaml:"loss" min:"0" max:"1" example:"0.001" doc:"silent-drop: probability that a packet is lost"`
+	Flows   float64        `yaml:"flows" min:"0" max:"1" example:"0.1" doc:"silent-drop: share of the flows it befalls (default: all)"`
+	Rate    units.Rate     `yaml:"rate" example:"200Gbps" doc:"rate-degraded: what the link falls to; slow-receiver: what the host drains at"`
+	BER     float64        `yaml:"ber" min:"0" max:"1" example:"1e-7" doc:"bit-errors: probability that a bit arrives wrong"`
 }
 
 // Expect is what a diagnosis of the scenario must come to.
@@ -87,17 +91,17 @@ func Parse(file string, src []byte) (*Scenario, error) {
 	if len(problems) > 0 {
 		return nil, problems
 	}
-	return read(doc)
+	return read(doc, (*Scenario).check)
 }
 
-// read turns a document into a scenario.
-func read(doc *spec.Doc) (*Scenario, error) {
+// read turns a document into a scenario; check reports what its fields together have wrong.
+func read(doc *spec.Doc, check func(s *Scenario, problems *spec.Problems)) (*Scenario, error) {
 	s := &Scenario{doc: doc, Limit: defaultLimit}
 	problems := doc.Decode(s)
 	// What the fields mean together is checked even when some are wrong by themselves, so that all comes out at once;
 	// but a fabric or job whose own fields are wrong would only be complained about twice.
 	if len(problems) == 0 {
-		s.check(&problems)
+		check(s, &problems)
 	}
 	if err := problems.Err(); err != nil {
 		return nil, err
@@ -107,9 +111,14 @@ func read(doc *spec.Doc) (*Scenario, error) {
 
 // check builds everything once and reports what does not fit.
 func (s *Scenario) check(problems *spec.Problems) {
+	s.checkWith(problems, func(f *fabric.Fabric, report func(path, text string)) { s.plan(f, report) })
+}
+
+// checkWith is check with another check of the job.
+func (s *Scenario) checkWith(problems *spec.Problems, job func(f *fabric.Fabric, report func(path, text string))) {
 	f := s.Fabric.Build(s.doc.Reporter(problems, "fabric"))
 	if f != nil {
-		s.plan(f, s.doc.Reporter(problems, ""))
+		job(f, s.doc.Reporter(problems, ""))
 		s.faults(f, s.doc.Reporter(problems, ""))
 	}
 	if err := s.config(nil).Validate(); err != nil {
@@ -155,6 +164,10 @@ func (s *Scenario) faults(f *fabric.Fabric, report func(path, text string)) []ne
 			if ft.Rate <= 0 {
 				report(at, fmt.Sprintf("a %s fault needs a rate; add rate: 200Gbps", ft.Kind))
 			}
+		case netsim.SilentDrop:
+			if ft.Loss <= 0 {
+				report(at, "a silent-drop fault needs loss; add loss: 0.001")
+			}
 		case netsim.BitErrors:
 			if ft.BER <= 0 {
 				report(at, "a bit-errors fault needs ber; add ber: 1e-7")
@@ -163,17 +176,30 @@ func (s *Scenario) faults(f *fabric.Fabric, report func(path, text string)) []ne
 		if ft.Every > 0 && (ft.For <= 0 || ft.For >= ft.Every) {
 			report(at+".every", "a fault that comes back needs for, shorter than every")
 		}
-		out = append(out, netsim.Fault{Kind: netsim.FaultKind(ft.Kind), Port: uint32(port), At: ft.At, For: ft.For, Rate: ft.Rate, BER: ft.BER, Detect: ft.Detect, Every: ft.Every})
+		out = append(out, netsim.Fault{Kind: netsim.FaultKind(ft.Kind), Port: uint32(port), At: ft.At, For: ft.For, Rate: ft.Rate, BER: ft.BER, Loss: ft.Loss, Flows: ft.Flows,
+			Detect: ft.Detect, Recover: ft.Recover, Every: ft.Every})
 	}
 	return out
 }
 
 // port finds the port a fault is about.
 func (ft *Fault) port(f *fabric.Fabric, at string, report func(path, text string)) (fabric.PortID, bool) {
-	if netsim.FaultKind(ft.Kind) == netsim.SlowReceiver {
+	switch netsim.FaultKind(ft.Kind) {
+	case netsim.SlowReceiver, netsim.NICReset:
 		id, ok := f.NodeByName(ft.Host)
 		if !ok || f.Nodes[id].Role != fabric.Host {
-			report(at, fmt.Sprintf("a slow-receiver fault needs host; %q is none", ft.Host))
+			report(at, fmt.Sprintf("a %s fault needs host; %q is none", ft.Kind, ft.Host))
+			return fabric.NoPort, false
+		}
+		if ft.Index >= f.Nodes[id].NumPorts {
+			report(at+".index", fmt.Sprintf("%s has %d NIC ports; write 0 to %d", ft.Host, f.Nodes[id].NumPorts, f.Nodes[id].NumPorts-1))
+			return fabric.NoPort, false
+		}
+		return f.Nodes[id].FirstPort + fabric.PortID(ft.Index), true
+	case netsim.SwitchReboot:
+		id, ok := f.NodeByName(ft.Switch)
+		if !ok || f.Nodes[id].Role == fabric.Host {
+			report(at, fmt.Sprintf("a switch-reboot fault needs switch; %q is none", ft.Switch))
 			return fabric.NoPort, false
 		}
 		return f.Nodes[id].FirstPort, true

@@ -67,6 +67,12 @@ func (s Spec) Check(f *fabric.Fabric, report func(path, text string)) bool {
 	return ok
 }
 
+// Fits tells whether the job can be written out: its operations are no more than MaxOps.
+func (s Spec) Fits(f *fabric.Fabric) bool {
+	_, ok := s.prepare(&Builder{}, f, 0, MaxOps, nil)
+	return ok
+}
+
 // prepare checks s and returns what writes it out.
 func (s Spec) prepare(b *Builder, f *fabric.Fabric, seed uint64, budget int, report func(path, text string)) (write []func(), ok bool) {
 	wrong := 0

@@ -126,6 +126,9 @@ func (a *app) sim(ctx context.Context, path string, o simOptions) error {
 	run, err := s.RunOn(ctx, o.engine.Engine, log, func(done float64) { line.update(done, 1) })
 	line.clear()
 	if err != nil {
+		if o.engine.Engine == scenario.Packets && errors.As(err, new(spec.Problems)) && s.TooLarge() {
+			fmt.Fprintln(a.stderr, "shunt: --engine flow works out a job of this size phase by phase")
+		}
 		return failed(err)
 	}
 	kept := scenario.Kept{Title: s.Title, Version: version()}
