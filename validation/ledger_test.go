@@ -30,6 +30,7 @@ type row struct {
 	want              float64 // what it should be; NaN where only a range is known
 	lo, hi            float64 // what is accepted
 	why               string  // where want comes from, in a line
+	claim             bool    // want is what practitioners report; lo..hi is where ours lies, and both are told
 	gap               string  // a number of DEVIATIONS.md when it is known to lie outside; then ours must lie in gapLo..gapHi
 	gapLo, gapHi      float64
 
@@ -46,6 +47,14 @@ func within(group, name, unit string, lo, hi float64, why string) row {
 	return row{group: group, name: name, unit: unit, want: math.NaN(), lo: lo, hi: hi, why: why}
 }
 
+// claimed is a number that practitioners report, and the range in which ours lies. Whether they agree is told and does not fail.
+func claimed(name, unit string, theirs, lo, hi float64, why string) row {
+	return row{group: claims, name: name, unit: unit, want: theirs, lo: lo, hi: hi, why: why, claim: true}
+}
+
+// agree is how far ours may lie from theirs for a claim to hold.
+const agree = 0.25
+
 // deviates marks a row that is known to lie outside its range, and where it lies instead.
 func (r row) deviates(gap string, lo, hi float64) row {
 	r.gap, r.gapLo, r.gapHi = gap, lo, hi
@@ -54,9 +63,13 @@ func (r row) deviates(gap string, lo, hi float64) row {
 
 func (r row) inside() bool { return r.lo <= r.got && r.got <= r.hi }
 
-// verdict is ok, gap (a known deviation that is as it was) or FAIL.
+// verdict is ok, holds or differs (claims), gap (a known deviation that is as it was), or FAIL.
 func (r row) verdict() string {
 	switch {
+	case r.claim && r.inside() && math.Abs(r.got-r.want) <= agree*math.Abs(r.want):
+		return "holds"
+	case r.claim && r.inside():
+		return "differs"
 	case r.gap == "" && r.inside():
 		return "ok"
 	case r.gap != "" && !r.inside() && r.gapLo <= r.got && r.got <= r.gapHi:
@@ -84,6 +97,8 @@ func check(t *testing.T, r row, got float64) {
 		return
 	}
 	switch {
+	case r.claim:
+		t.Errorf("%s: %s %s, and it was %s .. %s before", r.name, number(got), r.unit, number(r.lo), number(r.hi))
 	case r.gap == "":
 		t.Errorf("%s: %s %s, expected %s (%s)", r.name, number(got), r.unit, r.expected(), r.why)
 	case r.inside():

@@ -238,7 +238,7 @@ func TestLadderCollectivesOfPeers(t *testing.T) {
 	}{
 		{"htsim-roce", roce(), 0.1, 0.3, 0.1},
 		{"htsim-nscc-oblivious", nscc(netsim.Oblivious), 0.1, 0.3, 0.1},
-		{"htsim-nscc-reps", nscc(netsim.REPS), 0.1, 0.5, 0.1},
+		{"htsim-nscc-reps", nscc(netsim.REPS), 0.1, 0.5, 0.2},
 	} {
 		ring := ref[[2]string{"ring16x2MB", sim.name}]
 		d := draw(t, f, 1, sim.config, func(uint64) *workload.Plan { return aroundRing(16, 2_000_000) })
