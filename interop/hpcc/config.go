@@ -65,6 +65,9 @@ type Config struct {
 	Window          *bool // HAS_WIN
 	GlobalWindow    bool  // GLOBAL_T
 	Buffer          units.Bytes
+	Utilisation     float64 // U_TARGET
+	Stages          *int    // MI_THRESH
+	AckFirst        bool    // ACK_HIGH_PRIO
 	LinkDown        LinkDown
 	KMin, KMax      []Threshold
 	PMax            []Threshold
@@ -79,6 +82,9 @@ type Setting struct {
 	source.Place
 	Key, Value string
 }
+
+// At is the place of a setting, the last where it is given twice; none where the file does not have it.
+func (c *Config) At(key string) source.Place { return c.places[key] }
 
 // outputs are settings that only say what is recorded and where.
 var outputs = []string{
@@ -201,6 +207,14 @@ func (c *Config) set(key string, v []source.Word) bool {
 		c.Window = optional()
 	case "GLOBAL_T":
 		c.GlobalWindow = flag()
+	case "U_TARGET":
+		c.Utilisation, _ = r.Float(w, key, 0, 1)
+	case "MI_THRESH":
+		n, _ := r.Int(w, key, 0, 1000)
+		stages := int(n)
+		c.Stages = &stages
+	case "ACK_HIGH_PRIO":
+		c.AckFirst = flag()
 	case "BUFFER_SIZE":
 		n, _ := r.Int(w, key+" in MiB", 1, 1<<19)
 		c.Buffer = units.Bytes(n) * units.MiB

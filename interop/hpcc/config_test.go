@@ -9,6 +9,7 @@ import (
 
 	"github.com/shunt-network/shunt/fabric"
 	"github.com/shunt-network/shunt/netsim"
+	"github.com/shunt-network/shunt/netsim/cc"
 	"github.com/shunt-network/shunt/units"
 )
 
@@ -87,6 +88,25 @@ func TestConfig(t *testing.T) {
 	}
 }
 
+func TestControls(t *testing.T) {
+	f := mustFabric(t, topology)
+	common := "RATE_AI 50Mb/s\nRATE_HAI 100Mb/s\nMIN_RATE 80Mb/s\nU_TARGET 0.9\nMI_THRESH 0\nACK_HIGH_PRIO 1\n"
+	for mode, want := range map[string]netsim.NICConfig{
+		// 10 % of 100 Gbit/s among 200 flows is 50 Mbit/s each.
+		"3":  {Control: netsim.HPCC, AckPriority: 7, HPCC: cc.HPCCConfig{Eta: 0.9, MaxStage: -1, Flows: 200, MinRate: 80 * units.Mbps}},
+		"7":  {Control: netsim.TIMELY, AckPriority: 7, TIMELY: cc.TIMELYConfig{AIRate: 50 * units.Mbps, HAIRate: 100 * units.Mbps, MinRate: 80 * units.Mbps}},
+		"12": {Control: netsim.NoControl, AckPriority: 7},
+	} {
+		n := mustConfig(t, "CC_MODE "+mode+"\n"+common).Netsim(f, 0)
+		if diff := cmp.Diff(want, n.NIC); diff != "" {
+			t.Errorf("mode %s:\n%s", mode, diff)
+		}
+		if err := netsim.Defaults(n).Validate(); err != nil {
+			t.Errorf("mode %s: %v", mode, err)
+		}
+	}
+}
+
 // One curve for all ports is all that can be had, unless the curves are in proportion to the rates.
 func TestECNMaps(t *testing.T) {
 	w := fabric.Wire{Rate: 100 * units.Gbps, Delay: units.Microsecond}
@@ -114,6 +134,7 @@ func TestECNMaps(t *testing.T) {
 func TestConfigNotes(t *testing.T) {
 	f := mustFabric(t, topology)
 	for src, want := range map[string]string{
+		"CC_MODE 8\n":                    "c.txt:1:1: CC_MODE: mode 8 is dctcp, which is not modelled",
 		"CC_MODE 99\n":                   "c.txt:1:1: CC_MODE: mode 99 is none that is known",
 		"HAS_WIN 1\nGLOBAL_T 0\n":        "c.txt:1:1: HAS_WIN: with GLOBAL_T 0 each pair has a window of its own; all get the largest, 152.5KB",
 		"L2_BACK_TO_ZERO 1\n":            "c.txt:1:1: L2_BACK_TO_ZERO: going back to the start of a chunk is not modelled",

@@ -9,6 +9,7 @@ import (
 	"github.com/shunt-network/shunt/fabric"
 	"github.com/shunt-network/shunt/interop/message"
 	"github.com/shunt-network/shunt/netsim"
+	"github.com/shunt-network/shunt/netsim/cc"
 	"github.com/shunt-network/shunt/units"
 )
 
@@ -28,11 +29,10 @@ func (c *Config) Netsim(f *fabric.Fabric, offset units.Duration) netsim.Config {
 	n.NIC.MTU = c.Payload
 	n.NIC.AckEvery = c.AckEvery
 	n.Switch.Buffer = c.Buffer
-	n.NIC.DCQCN = netsim.DCQCNConfig{
-		G: units.Fraction(c.Gain), AlphaPeriod: c.AlphaPeriod, ReducePeriod: c.ReducePeriod, TimeReset: c.Timer,
-		Threshold: c.FastRecovery, AIRate: c.AI, HAIRate: c.HAI, MinRate: c.Min, ClampTarget: c.ClampTarget,
+	if c.AckFirst {
+		n.NIC.AckPriority = 7
 	}
-	c.control(&n)
+	c.control(&n, f)
 	c.ecn(&n, f)
 	c.window(&n, f)
 	c.linkFault(&n, f, offset)
@@ -57,7 +57,7 @@ func (c *Config) note(key, format string, args ...any) {
 }
 
 // control chooses the rate control, among those that netsim has.
-func (c *Config) control(n *netsim.Config) {
+func (c *Config) control(n *netsim.Config, f *fabric.Fabric) {
 	if c.QCN != nil && !*c.QCN {
 		n.Switch.ECN.Off = true
 	}
@@ -75,14 +75,38 @@ func (c *Config) control(n *netsim.Config) {
 		return
 	}
 	n.NIC.Control = netsim.Control(name)
-	if c.Control != ControlDCQCN {
+	switch c.Control {
+	case ControlDCQCN:
+		// The model's DCQCN (rdma-hw.cc, "Mellanox's version of DCQCN") has no byte counter, its alpha begins at 1, and its
+		// receiver notifies with every acknowledgement: once in each period of alpha is as often as that can tell.
+		n.NIC.DCQCN = netsim.DCQCNConfig{
+			G: units.Fraction(c.Gain), AlphaPeriod: c.AlphaPeriod, ReducePeriod: c.ReducePeriod, TimeReset: c.Timer, Threshold: c.FastRecovery,
+			AIRate: c.AI, HAIRate: c.HAI, MinRate: c.Min, ClampTarget: c.ClampTarget,
+			ByteReset: 1 << 50, InitialAlpha: 1, CNPPeriod: c.AlphaPeriod,
+		}
+	case ControlHPCC:
+		n.NIC.HPCC = cc.HPCCConfig{Eta: units.Fraction(c.Utilisation), MinRate: c.Min}
+		if c.Stages != nil {
+			n.NIC.HPCC.MaxStage = *c.Stages
+			if *c.Stages == 0 { // 0 is the default there, and -1 none
+				n.NIC.HPCC.MaxStage = -1
+			}
+		}
+		c.additive(n, f)
+	case ControlTIMELY:
+		n.NIC.TIMELY = cc.TIMELYConfig{AIRate: c.AI, HAIRate: c.HAI, MinRate: c.Min}
+	}
+}
+
+// additive turns RATE_AI into the number of flows that HPCC divides a link's spare share among: (1-eta)*line/flows is the
+// additive step of one.
+func (c *Config) additive(n *netsim.Config, f *fabric.Fabric) {
+	if c.AI <= 0 || len(f.Endpoints) == 0 {
 		return
 	}
-	// The model's DCQCN (rdma-hw.cc, "Mellanox's version of DCQCN") has no byte counter, its alpha begins at 1, and its
-	// receiver notifies with every acknowledgement: once in each period of alpha is as often as that can tell.
-	n.NIC.DCQCN.ByteReset = 1 << 50
-	n.NIC.DCQCN.InitialAlpha = 1
-	n.NIC.DCQCN.CNPPeriod = c.AlphaPeriod
+	eta := float64(cc.HPCCDefaults(n.NIC.HPCC).Eta)
+	flows := math.Round((1 - eta) * float64(f.Ports[f.Endpoints[0]].Rate) / float64(c.AI))
+	n.NIC.HPCC.Flows = int(min(max(flows, 1), 1_000_000))
 }
 
 // ecn sets the marking curve. netsim has one for all ports, or one in proportion to the rate of the port where none is

@@ -101,9 +101,9 @@ func (t *Topology) graph(inLinks bool) fabric.Graph {
 }
 
 // buffer sets the shared buffer of a switch to what its queues hold together. Where that is too little for the
-// headroom of one lossless class, the queues are those of a lossy network, and the default stays.
+// headroom of one lossless class, the queues are those of a lossy network: they bound what a lossy priority may hold.
 func (t *Topology) buffer(c *netsim.SwitchConfig) {
-	var largest, needed units.Bytes
+	var largest, needed, queue units.Bytes
 	given := false
 	mtu := netsim.Defaults(netsim.Config{}).NIC.MTU
 	for i := range t.Tiers {
@@ -115,12 +115,13 @@ func (t *Topology) buffer(c *netsim.SwitchConfig) {
 			up := &t.Tiers[i+1]
 			room += units.Bytes(tier.RadixUp) * netsim.HeadroomFor(up.Rate, up.Latency, tier.SwitchLatency, mtu)
 		}
-		largest, needed = max(largest, sum), max(needed, room)
+		largest, needed, queue = max(largest, sum), max(needed, room), max(queue, tier.QueueDown, tier.QueueUp)
 	}
 	switch {
 	case !given:
 	case largest < 2*needed:
-		t.Report.Note(&t.Tiers[0], "Queue_Down and Queue_Up give a switch %s, less than twice the %s that its lossless class needs as headroom; the buffer stays at its default", largest, needed)
+		c.Queue = queue
+		t.Report.Note(&t.Tiers[0], "Queue_Down and Queue_Up give a switch %s, less than twice the %s that a lossless class needs as headroom; they bound the queues of lossy priorities alone", largest, needed)
 	default:
 		c.Buffer = largest
 		t.Report.Note(&t.Tiers[0], "Queue_Down and Queue_Up are of each port; switches here share one buffer, which is set to the %s that all ports of the largest have", largest)

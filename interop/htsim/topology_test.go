@@ -96,8 +96,8 @@ func TestQueuesBecomeABuffer(t *testing.T) {
 		t.Errorf("buffer %v, %v, %v", c.Buffer, topo.Report.Notes, err)
 	}
 	topo = mustTopology(t, strings.ReplaceAll(src, "4000000", "10000"))
-	if _, c, err := topo.Fabric(); err != nil || c.Buffer != 0 || len(topo.Report.Notes) != 1 {
-		t.Errorf("queues of a lossy network: buffer %v, %v, %v", c.Buffer, topo.Report.Notes, err)
+	if _, c, err := topo.Fabric(); err != nil || c.Buffer != 0 || c.Queue != 10000 || len(topo.Report.Notes) != 1 {
+		t.Errorf("queues of a lossy network: buffer %v, queue %v, %v, %v", c.Buffer, c.Queue, topo.Report.Notes, err)
 	}
 }
 
