@@ -104,7 +104,7 @@ func carry(t *testing.T, f *fabric.Fabric, p *workload.Plan, c Config, slice uni
 func TestSameSeedSameBits(t *testing.T) {
 	f := leafSpine(3, 4, 2)
 	seen := map[uint64]uint64{}
-	for seed := range uint64(40) {
+	for seed := range uint64(80) {
 		p, c := busy(f, seed)
 		first := carry(t, f, p, c, 0)
 		if first.Stalled {
@@ -160,25 +160,40 @@ func TestIdleHostChangesNothing(t *testing.T) {
 // In the middle of a run no packet costs an allocation: what grows has grown.
 func TestNoAllocationPerPacket(t *testing.T) {
 	for _, tr := range []Transport{GoBackN, Place, IRN, UEC} {
-		f := leafSpine(4, 4, 4)
 		cfg := Config{Seed: 1}
 		cfg.NIC.Transport = tr
 		if tr != GoBackN {
 			cfg.Path = Random
 		}
-		n := start(t, f, permutation(16, 200_000_000, 2), cfg)
-		at := int64(500_000_000)
-		step := func() {
-			at += 20_000_000
-			if _, err := n.RunUntil(units.At(at)); err != nil {
-				t.Fatal(err)
-			}
+		noAllocation(t, cfg)
+	}
+	for _, path := range PathChoice("").Choices() {
+		cfg := Config{Seed: 1, Path: PathChoice(path)}
+		cfg.NIC.Transport, cfg.NIC.Control = UEC, NSCC
+		cfg.Switch.ECN = ECNConfig{KMin: 80_000, KMax: 300_000, PMax: 1}
+		noAllocation(t, cfg)
+	}
+	for _, control := range Control("").Choices() {
+		cfg := Config{Seed: 1}
+		cfg.NIC.Control = Control(control)
+		noAllocation(t, cfg)
+	}
+}
+
+func noAllocation(t *testing.T, cfg Config) {
+	t.Helper()
+	n := start(t, leafSpine(4, 4, 4), permutation(16, 200_000_000, 2), cfg)
+	at := int64(400_000_000)
+	step := func() {
+		at += 20_000_000
+		if _, err := n.RunUntil(units.At(at)); err != nil {
+			t.Fatal(err)
 		}
-		step()
-		before := n.hops
-		allocs := testing.AllocsPerRun(20, step)
-		if hops := n.hops - before; allocs > 0 || hops < 1000 {
-			t.Errorf("%s: %.1f allocations per 20 us, %d packet-hops in all", tr, allocs, hops)
-		}
+	}
+	step()
+	before := n.hops
+	allocs := testing.AllocsPerRun(20, step)
+	if hops := n.hops - before; allocs > 0 || hops < 1000 {
+		t.Errorf("%s %s %s: %.1f allocations per 20 us, %d packet-hops in all", cfg.NIC.Transport, cfg.Path, cfg.NIC.Control, allocs, hops)
 	}
 }
