@@ -111,7 +111,7 @@ func (s *Scenario) flows(ctx context.Context, progress func(done float64)) (*Run
 	if err != nil {
 		return nil, err
 	}
-	if !s.Spec.Fits(f) {
+	if s.inPhases(f) {
 		return s.phases(f)
 	}
 	plan, c, err := s.prepare(f)

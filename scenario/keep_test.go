@@ -23,7 +23,7 @@ job:
 
 func ranOn(t *testing.T, e Engine, set ...Setting) (*Run, *Log) {
 	t.Helper()
-	s, err := Source{"ring.yaml", []byte(ringFile)}.With(set...)
+	s, err := Source{File: "ring.yaml", Bytes: []byte(ringFile)}.With(set...)
 	if err != nil {
 		t.Fatal(err)
 	}

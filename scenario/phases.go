@@ -14,8 +14,20 @@ import (
 	"github.com/shunt-network/shunt/workload"
 )
 
-// A job of more than workload.MaxOps operations is not written out: flowsim works it out phase by phase. Such a run has calls and steps,
-// but no operations, no series and no events of the network.
+// A large job is not written out: flowsim works it out phase by phase. Such a run has calls and steps, but no operations, no series
+// and no events of the network.
+
+// carriedOps is how many operations the flow engine carries out one by one: an alltoall of 512 GPUs, which takes some twenty seconds. What
+// cannot be worked out in phases (faults, background, patterns) is carried out up to workload.MaxOps.
+const carriedOps = 1 << 18
+
+// inPhases tells whether the job is worked out in phases.
+func (s *Scenario) inPhases(f *fabric.Fabric) bool {
+	if len(s.Faults) > 0 || len(s.Background) > 0 || s.Job.Pattern != nil {
+		return !s.Spec.Fits(f, workload.MaxOps) // phases tells what is in the way
+	}
+	return !s.Spec.Fits(f, carriedOps)
+}
 
 // phases works the scenario out.
 func (s *Scenario) phases(f *fabric.Fabric) (*Run, error) {

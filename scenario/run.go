@@ -110,7 +110,7 @@ func (s *Scenario) packets(ctx context.Context, progress func(done float64), log
 // build makes the network of the scenario.
 func (s *Scenario) build() (*fabric.Fabric, error) {
 	var problems spec.Problems
-	f := s.Fabric.Build(s.file().Reporter(&problems, "fabric"))
+	f := s.built.build(s.Fabric, s.file().Reporter(&problems, "fabric"))
 	return f, problems.Err()
 }
 

@@ -4,10 +4,13 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"reflect"
 	"strings"
+	"sync"
 
 	"github.com/shunt-network/shunt/fabric"
 	"github.com/shunt-network/shunt/internal/spec"
+	"github.com/shunt-network/shunt/workload"
 )
 
 // Setting is one field of a scenario file given another value, before the file is read: any field by its path, the value as YAML
@@ -32,6 +35,31 @@ func (s Setting) String() string { return s.Path + "=" + s.Value }
 type Source struct {
 	File  string
 	Bytes []byte
+
+	built *built
+}
+
+// built is the network that the variants of one source made last: most change something else, and a large one takes seconds to build.
+type built struct {
+	mu   sync.Mutex
+	spec fabric.Spec
+	f    *fabric.Fabric
+}
+
+// build is the network of a spec, the same as the last one where nothing in it has changed. Fabrics are immutable, so runs may share
+// one.
+func (b *built) build(s fabric.Spec, report func(path, text string)) *fabric.Fabric {
+	if b == nil {
+		return s.Build(report)
+	}
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	if b.f == nil || !reflect.DeepEqual(b.spec, s) {
+		if b.f = s.Build(report); b.f != nil {
+			b.spec = s
+		}
+	}
+	return b.f
 }
 
 // ReadSource reads a scenario file, or scenario.yaml in a folder.
@@ -43,7 +71,7 @@ func ReadSource(path string) (Source, error) {
 	if err != nil {
 		return Source{}, fmt.Errorf("scenario: %w", err)
 	}
-	return Source{path, src}, nil
+	return Source{File: path, Bytes: src, built: &built{}}, nil
 }
 
 // With reads the scenario with fields set. The error is a spec.Problems that holds every mistake, those of a setting under its own
@@ -58,7 +86,7 @@ func (s Source) With(set ...Setting) (*Scenario, error) {
 			return nil, err
 		}
 	}
-	return read(doc, (*Scenario).checkAnySize)
+	return read(doc, s.built, (*Scenario).checkAnySize)
 }
 
 // checkAnySize is check for a job of any size: one that is too large to be written out may still be worked out in phases.
@@ -69,5 +97,5 @@ func (s *Scenario) checkAnySize(problems *spec.Problems) {
 // TooLarge tells whether the job has more operations than can be carried out one by one; the flow engine then works it out in phases.
 func (s *Scenario) TooLarge() bool {
 	f, err := s.build()
-	return err == nil && !s.Spec.Fits(f)
+	return err == nil && !s.Spec.Fits(f, workload.MaxOps)
 }

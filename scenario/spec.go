@@ -31,7 +31,8 @@ type Scenario struct {
 	Limit         units.Duration      `yaml:"limit" min:"1us" doc:"simulated time at which the run is cut (default 1s)"`
 	Expect        Expect              `yaml:"expect" doc:"what a diagnosis must come to; checked by the tests and by nothing else"`
 
-	doc *spec.Doc
+	doc   *spec.Doc
+	built *built
 }
 
 // FaultKind is netsim's with its choices for the reader of the file.
@@ -91,12 +92,12 @@ func Parse(file string, src []byte) (*Scenario, error) {
 	if len(problems) > 0 {
 		return nil, problems
 	}
-	return read(doc, (*Scenario).check)
+	return read(doc, nil, (*Scenario).check)
 }
 
-// read turns a document into a scenario; check reports what its fields together have wrong.
-func read(doc *spec.Doc, check func(s *Scenario, problems *spec.Problems)) (*Scenario, error) {
-	s := &Scenario{doc: doc, Limit: defaultLimit}
+// read turns a document into a scenario; check reports what its fields together have wrong, and b remembers the network.
+func read(doc *spec.Doc, b *built, check func(s *Scenario, problems *spec.Problems)) (*Scenario, error) {
+	s := &Scenario{doc: doc, built: b, Limit: defaultLimit}
 	problems := doc.Decode(s)
 	// What the fields mean together is checked even when some are wrong by themselves, so that all comes out at once;
 	// but a fabric or job whose own fields are wrong would only be complained about twice.
@@ -116,7 +117,7 @@ func (s *Scenario) check(problems *spec.Problems) {
 
 // checkWith is check with another check of the job.
 func (s *Scenario) checkWith(problems *spec.Problems, job func(f *fabric.Fabric, report func(path, text string))) {
-	f := s.Fabric.Build(s.doc.Reporter(problems, "fabric"))
+	f := s.built.build(s.Fabric, s.doc.Reporter(problems, "fabric"))
 	if f != nil {
 		job(f, s.doc.Reporter(problems, ""))
 		s.faults(f, s.doc.Reporter(problems, ""))

@@ -67,9 +67,9 @@ func (s Spec) Check(f *fabric.Fabric, report func(path, text string)) bool {
 	return ok
 }
 
-// Fits tells whether the job can be written out: its operations are no more than MaxOps.
-func (s Spec) Fits(f *fabric.Fabric) bool {
-	_, ok := s.prepare(&Builder{}, f, 0, MaxOps, nil)
+// Fits tells whether the job is right and, written out, no more than a number of operations.
+func (s Spec) Fits(f *fabric.Fabric, ops int) bool {
+	_, ok := s.prepare(&Builder{}, f, 0, ops, nil)
 	return ok
 }
 

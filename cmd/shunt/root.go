@@ -56,6 +56,6 @@ func (a *app) root() *cobra.Command {
 	root.SetIn(a.stdin)
 	root.SetOut(a.stdout)
 	root.SetErr(a.stderr)
-	root.AddCommand(a.explainCommand(), a.collectCommand(), a.simCommand(), a.codesCommand(), a.versionCommand())
+	root.AddCommand(a.explainCommand(), a.collectCommand(), a.simCommand(), a.perfCommand(), a.codesCommand(), a.versionCommand())
 	return root
 }

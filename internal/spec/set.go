@@ -70,6 +70,18 @@ func (d *Doc) Set(path, value, origin string) error {
 	return nil
 }
 
+// Within makes the whole document the value of one field, so that a file of a part reads as a file of the whole. Problems keep their
+// places.
+func (d *Doc) Within(name string) {
+	value := d.root
+	if value == nil {
+		value = &yaml.Node{Kind: yaml.MappingNode, Tag: "!!map", Line: 1, Column: 1}
+	}
+	d.root = &yaml.Node{Kind: yaml.MappingNode, Tag: "!!map", Line: 1, Column: 1, Content: []*yaml.Node{
+		{Kind: yaml.ScalarNode, Tag: "!!str", Value: name, Line: value.Line, Column: value.Column}, value,
+	}}
+}
+
 // entry is the place of a map's value; the key is added where the map lacks it.
 func entry(m *yaml.Node, name string, mark int) **yaml.Node {
 	for i := 0; i+1 < len(m.Content); i += 2 {
