@@ -60,8 +60,11 @@ func TestLongLines(t *testing.T) {
 		t.Errorf("then %v", r.Words())
 	}
 	r = NewReader("f.txt", strings.NewReader(strings.Repeat("x", 2*MaxLine)))
-	if r.Line() || r.Line() || len(r.Problems) != 1 {
-		t.Errorf("a line beyond the limit: %v", r.Problems)
+	if r.Line() {
+		t.Error("a line beyond the limit was read")
+	}
+	if r.Line() || len(r.Problems) != 1 {
+		t.Errorf("after a line beyond the limit: %v", r.Problems)
 	}
 }
 
