@@ -41,6 +41,9 @@ func (p *PLB) move(n uint32, s *Stream) {
 
 // Heard is an acknowledgement: up to where, and what has been sent.
 func (p *PLB) Heard(marked bool, acked, sent uint64, n uint32, c *PLBConfig, s *Stream) {
+	if p.roundEnd == 0 {
+		p.roundEnd = sent
+	}
 	p.acks++
 	if marked {
 		p.marks++
