@@ -244,6 +244,8 @@ func (s *session) result() (*evidence.Inventory, *telemetry.Window, error) {
 	}
 	s.nccl.Finish()
 	s.tree.Finish()
+	s.pci.Finish()
+	s.affinity.Finish()
 	adopt(s.inv, s.parts)
 	s.nameTests()
 	return s.inv, timeline(s.inv, s.parts), nil

@@ -3,6 +3,8 @@ package collect
 import (
 	"bytes"
 	"strings"
+
+	"github.com/shunt-network/shunt/evidence"
 )
 
 // prompt reads what stands between outputs and says whose they are:
@@ -11,6 +13,7 @@ import (
 //	[user@node1 ~]$ ibstat
 //	$ ibstat
 //	==> node1/ibstat.txt <==                   head and tail, between files
+//	+ ibstat                                   bash -x
 //	ens3np0                                    for i in ...; do echo $i; ethtool -S $i; done
 //
 // The output before is over. A command that sets variables, runs a job or a test is an input itself.
@@ -37,21 +40,38 @@ func (p *pile) prompt(line []byte, n int) bool {
 		p.f.Host = host
 		p.host(host)
 	}
-	p.f.Device = p.device
+	if p.f.Device = commandDevice(command); p.f.Device == "" {
+		p.f.Device = p.device
+	}
 	if k := detect([]byte(command)); k >= 0 {
 		p.section("").line(p, k, []byte(command), n)
 		return true
 	}
-	if words := strings.Fields(command); len(words) >= 2 && strings.HasSuffix(words[0], "ethtool") || len(words) >= 3 && words[0] == "sudo" && words[1] == "ethtool" {
-		if dev := words[len(words)-1]; deviceLike(dev) {
-			p.f.Device = dev
+	return true
+}
+
+// commandDevice is the device a command is about, "" where it names none: the outputs of ethtool -i and -m, mlnx_qos,
+// mlxlink and others do not repeat it.
+func commandDevice(command string) string {
+	words := strings.Fields(command)
+	for i := len(words) - 1; i > 0; i-- {
+		if w := words[i]; deviceLike(w) {
+			return w
+		}
+		if words[i-1] == "-d" {
+			if address := evidence.PCIAddress(words[i]); address != "" { // mlxlink -d 5c:00.0
+				return address
+			}
 		}
 	}
-	return true
+	return ""
 }
 
 // splitPrompt takes a prompt and its command apart; ok is false for any other line.
 func splitPrompt(line []byte) (host, command string, ok bool) {
+	if rest, ok := bytes.CutPrefix(line, []byte("+ ")); ok { // what bash -x prints; "+ " begins other lines too
+		return "", string(rest), commandDevice(string(rest)) != ""
+	}
 	i := bytes.IndexAny(line, "$#")
 	if i < 0 || i+1 >= len(line) || line[i+1] != ' ' {
 		return "", "", false

@@ -10,14 +10,20 @@ import (
 	"github.com/shunt-network/shunt/collect/ibtools"
 	"github.com/shunt-network/shunt/collect/iproute"
 	"github.com/shunt-network/shunt/collect/iptables"
+	"github.com/shunt-network/shunt/collect/irq"
 	"github.com/shunt-network/shunt/collect/joblog"
 	"github.com/shunt-network/shunt/collect/kmsg"
 	"github.com/shunt-network/shunt/collect/limits"
 	"github.com/shunt-network/shunt/collect/lspci"
 	"github.com/shunt-network/shunt/collect/mlxconfig"
+	"github.com/shunt-network/shunt/collect/mlxlink"
 	"github.com/shunt-network/shunt/collect/nccl"
 	"github.com/shunt-network/shunt/collect/nccltests"
+	"github.com/shunt-network/shunt/collect/nettest"
+	"github.com/shunt-network/shunt/collect/numa"
+	"github.com/shunt-network/shunt/collect/nvidia"
 	"github.com/shunt-network/shunt/collect/perftest"
+	"github.com/shunt-network/shunt/collect/qos"
 	"github.com/shunt-network/shunt/collect/sonic"
 	"github.com/shunt-network/shunt/collect/sysfs"
 	"github.com/shunt-network/shunt/collect/topology"
@@ -45,6 +51,27 @@ const (
 	IBStatus          Format = "ibstatus"
 	IBDev2Netdev      Format = "ibdev2netdev"
 	Sysfs             Format = "sysfs infiniband"
+	SysfsPCI          Format = "sysfs pci"
+	SysfsNet          Format = "sysfs net"
+	IRQAffinity       Format = "interrupt affinity"
+	Interrupts        Format = "interrupts"
+	NUMACtl           Format = "numactl -H"
+	LSCPU             Format = "lscpu"
+	QoS               Format = "mlnx_qos"
+	DCB               Format = "dcb"
+	CMATOS            Format = "cma_roce_tos"
+	MLXLink           Format = "mlxlink"
+	RDMALink          Format = "rdma link"
+	IPNeighbors       Format = "ip neigh"
+	GPUTopology       Format = "nvidia-smi topo -m"
+	GPUQuery          Format = "nvidia-smi -q"
+	GPUBanner         Format = "nvidia-smi"
+	NVLink            Format = "nvidia-smi nvlink"
+	DCGM              Format = "dcgmi"
+	DCGMLinks         Format = "dcgmi nvlink"
+	Ping              Format = "ping"
+	Iperf             Format = "iperf3"
+	Qperf             Format = "qperf"
 	RDMAStatistic     Format = "rdma statistic"
 	NCCLTests         Format = "nccl-tests"
 	Perftest          Format = "perftest"
@@ -106,14 +133,33 @@ var kinds = []kind{
 	{EthtoolQueues, "CR", ethtool.StartsQueues, func(_ *session, f *fragment.Fragment) parser { return ethtool.NewQueues(f) }},
 	{EthtoolFeatures, "F", ethtool.StartsFeatures, func(_ *session, f *fragment.Fragment) parser { return ethtool.NewFeatures(f) }},
 	{Sysfs, "", sysfs.StartsPaste, func(s *session, f *fragment.Fragment) parser { return sysfs.NewPaste(f, s.tree) }},
+	{QoS, "DPdRC", qos.Starts, func(_ *session, f *fragment.Fragment) parser { return qos.New(f) }},
+	{DCB, "pdbte", qos.StartsDCB, func(_ *session, f *fragment.Fragment) parser { return qos.NewDCB(f) }},
+	{CMATOS, "", qos.StartsCMATOS, func(_ *session, f *fragment.Fragment) parser { return qos.NewCMATOS(f) }},
+	{MLXLink, "OTPM", mlxlink.Starts, func(_ *session, f *fragment.Fragment) parser { return mlxlink.New(f) }},
+	{RDMALink, "l0123456789", iproute.StartsRDMA, func(_ *session, f *fragment.Fragment) parser { return iproute.NewRDMA(f) }},
 	{RDMAStatistic, "l", sysfs.StartsStatistic, func(_ *session, f *fragment.Fragment) parser { return sysfs.NewStatistic(f) }},
 	{Perftest, "", perftest.Starts, func(_ *session, f *fragment.Fragment) parser { return perftest.New(f) }},
 	{Topology, "<", topology.Starts, func(_ *session, f *fragment.Fragment) parser { return topology.New(f) }},
 	{Environment, "", environ.Starts, func(_ *session, f *fragment.Fragment) parser { return environ.New(f) }},
 	{IPAddr, "", iproute.StartsAddr, func(_ *session, f *fragment.Fragment) parser { return iproute.NewAddr(f) }},
+	{IPNeighbors, "0123456789abcdef:", iproute.StartsNeighbors, func(_ *session, f *fragment.Fragment) parser { return iproute.NewNeighbors(f) }},
 	{IPRoute, "0123456789abcdef:", iproute.StartsRoute, func(_ *session, f *fragment.Fragment) parser { return iproute.NewRoute(f) }},
 	{IPRule, "0123456789", iproute.StartsRule, func(_ *session, f *fragment.Fragment) parser { return iproute.NewRule(f) }},
-	{LSPCI, "0123456789abcdefA", lspci.Starts, func(_ *session, f *fragment.Fragment) parser { return lspci.New(f) }},
+	{LSPCI, "0123456789abcdefA-+\\", lspci.Starts, func(_ *session, f *fragment.Fragment) parser { return lspci.New(f) }},
+	{Interrupts, "C", irq.Starts, func(_ *session, f *fragment.Fragment) parser { return irq.New(f) }},
+	{IRQAffinity, "/", irq.StartsPaste, func(s *session, f *fragment.Fragment) parser { return irq.NewPaste(f, s.affinity) }},
+	{NUMACtl, "an", numa.StartsHardware, func(_ *session, f *fragment.Fragment) parser { return numa.NewHardware(f) }},
+	{LSCPU, "ACTSN", numa.StartsLSCPU, func(_ *session, f *fragment.Fragment) parser { return numa.NewLSCPU(f) }},
+	{GPUTopology, "G", nvidia.StartsTopo, func(_ *session, f *fragment.Fragment) parser { return nvidia.NewTopo(f) }},
+	{GPUQuery, "=G", nvidia.StartsQuery, func(_ *session, f *fragment.Fragment) parser { return nvidia.NewQuery(f) }},
+	{GPUBanner, "|N", nvidia.StartsBanner, func(_ *session, f *fragment.Fragment) parser { return nvidia.NewBanner(f) }},
+	{NVLink, "G", nvidia.StartsNVLinks, func(_ *session, f *fragment.Fragment) parser { return nvidia.NewNVLinks(f) }},
+	{DCGM, "|", nvidia.StartsDCGM, func(_ *session, f *fragment.Fragment) parser { return nvidia.NewDCGM(f) }},
+	{DCGMLinks, "g", nvidia.StartsLinkStates, func(_ *session, f *fragment.Fragment) parser { return nvidia.NewLinkStates(f) }},
+	{Ping, "Pps$", nettest.StartsPing, func(_ *session, f *fragment.Fragment) parser { return nettest.NewPing(f) }},
+	{Iperf, "C[", nettest.StartsIperf, func(_ *session, f *fragment.Fragment) parser { return nettest.NewIperf(f) }},
+	{Qperf, "tusrxvq", nettest.StartsQperf, func(_ *session, f *fragment.Fragment) parser { return nettest.NewQperf(f) }},
 	{Memlock, "", limits.StartsMemlock, func(_ *session, f *fragment.Fragment) parser { return limits.NewMemlock(f) }},
 	{DF, "F", limits.StartsDF, func(_ *session, f *fragment.Fragment) parser { return limits.NewDF(f) }},
 	{Sysctl, "nvkfud", limits.StartsSysctl, func(_ *session, f *fragment.Fragment) parser { return limits.NewSysctl(f) }},
@@ -134,13 +180,13 @@ var kinds = []kind{
 // Sniff tells what a file is from its first bytes: the format of the first line that belongs to one. The name
 // decides only where the content cannot, as a single number in a copied /sys tree.
 func Sniff(name string, head []byte) Format {
-	if _, ok := sysfs.Locate(name); ok {
-		return Sysfs
+	s := newSession(Options{})
+	if l, ok := s.leafOf(name); ok {
+		return l.format
 	}
 	if notText(head) != "" {
 		return Unknown
 	}
-	s := newSession(Options{})
 	p := newPile(s, fragment.New(s.inv, name))
 	p.read(bytes.NewReader(head))
 	if len(p.formats) == 0 {

@@ -3,15 +3,13 @@ package collect
 import (
 	"bufio"
 	"fmt"
-	"io"
-	"path"
-	"strings"
-
 	"github.com/shunt-network/shunt/collect/fragment"
+	"github.com/shunt-network/shunt/collect/irq"
 	"github.com/shunt-network/shunt/collect/joblog"
 	"github.com/shunt-network/shunt/collect/nccl"
 	"github.com/shunt-network/shunt/collect/sysfs"
 	"github.com/shunt-network/shunt/evidence"
+	"io"
 )
 
 // session is one Load: what all files share.
@@ -22,9 +20,13 @@ type session struct {
 	nccl   *nccl.Log
 	job    *joblog.Log
 	tree   *sysfs.Tree
+	pci    *sysfs.PCI
+
+	affinity *irq.Affinity
+
 	parts  []part          // the inputs that have samples
 	trees  map[string]bool // copied /sys trees that are listed already
-	copied map[copied]bool // and their files that were read
+	copied map[copied]bool // and the leaves of them that were read
 	tests  map[string]bool // of nccl-tests, named by command lines
 	files  int
 	opened int
@@ -36,7 +38,7 @@ func newSession(opt Options) *session {
 	inv := &evidence.Inventory{}
 	events := fragment.NewEvents()
 	return &session{
-		opt: opt.filled(), inv: inv, events: events, nccl: nccl.NewLog(inv, events), job: joblog.New(inv, events), tree: sysfs.NewTree(), trees: map[string]bool{}, copied: map[copied]bool{}, tests: map[string]bool{},
+		opt: opt.filled(), inv: inv, events: events, nccl: nccl.NewLog(inv, events), job: joblog.New(inv, events), tree: sysfs.NewTree(), pci: sysfs.NewPCI(), affinity: irq.NewAffinity(), trees: map[string]bool{}, copied: map[copied]bool{}, tests: map[string]bool{},
 	}
 }
 
@@ -68,15 +70,15 @@ const headBytes = 4096
 // stream reads one input to its end.
 func (s *session) stream(in input, r io.Reader) {
 	f := fragment.New(s.inv, in.show)
-	at, tree := sysfs.Locate(in.name)
-	if tree { // the name of the file is that of a counter: what stands above the device names host and moment
-		in.name = path.Dir(at.Root) + "/"
+	l, isLeaf := s.leafOf(in.name)
+	speaks := in.name // what names host, device and moment
+	if isLeaf {
+		speaks = l.above + "/"
+	} else {
+		f.Device = deviceOf(in.name)
 	}
 	if f.Host = in.host; f.Host == "" {
-		f.Host = hostOf(in.name)
-	}
-	if !tree {
-		f.Device = deviceOf(in.name)
+		f.Host = hostOf(speaks)
 	}
 	br := bufio.NewReaderSize(r, headBytes)
 	head, err := br.Peek(headBytes)
@@ -85,9 +87,9 @@ func (s *session) stream(in input, r io.Reader) {
 		return
 	}
 	s.opened++
-	if tree {
-		s.sysfsFile(f, at, br, in)
-		s.keep(f, in)
+	if isLeaf {
+		s.leafFile(f, l, br, in)
+		s.keep(f, speaks)
 		return
 	}
 	if len(head) == 0 {
@@ -103,7 +105,7 @@ func (s *session) stream(in input, r io.Reader) {
 	}
 	limited := &io.LimitedReader{R: br, N: s.opt.MaxFileBytes}
 	s.pile(f, limited)
-	s.keep(f, in)
+	s.keep(f, speaks)
 	if more, _ := br.Peek(1); limited.N <= 0 && len(more) > 0 {
 		s.unreadable(in.show, fmt.Sprintf("larger than %d bytes: the rest was not read", s.opt.MaxFileBytes))
 	}
@@ -116,42 +118,11 @@ type part struct {
 }
 
 // keep holds on to a fragment that has samples.
-func (s *session) keep(f *fragment.Fragment, in input) {
+func (s *session) keep(f *fragment.Fragment, speaks string) {
 	if f.Dropped > 0 {
 		s.unreadable(f.File, fmt.Sprintf("%d counters past the limit of %d were not kept", f.Dropped, fragment.MaxSamples))
 	}
 	if len(f.Samples) > 0 {
-		s.parts = append(s.parts, part{f, momentOf(in.name)})
+		s.parts = append(s.parts, part{f, momentOf(speaks)})
 	}
-}
-
-// copied is one file of a copied /sys tree. The same one turns up twice in a copy of all of /sys, below class and
-// below devices.
-type copied struct {
-	host, device, name string
-	port               int
-	when               moment
-}
-
-// sysfsFile reads one file of a copied /sys tree; the tree is listed once, not each of its thousands of files.
-func (s *session) sysfsFile(f *fragment.Fragment, at sysfs.Place, r io.Reader, in input) {
-	key := copied{f.Host, at.Device, at.Name, at.Port, momentOf(in.name)}
-	if s.copied[key] {
-		return
-	}
-	s.copied[key] = true
-	value, err := io.ReadAll(io.LimitReader(r, sysfs.MaxValue))
-	if err != nil {
-		s.unreadable(f.File, reason(err))
-		return
-	}
-	root := strings.TrimSuffix(strings.TrimSuffix(f.File, at.Name), "/")
-	if i := strings.LastIndex(root, "/ports/"); at.Port > 0 && i >= 0 {
-		root = root[:i]
-	}
-	if !s.trees[root] {
-		s.trees[root] = true
-		s.inv.Files = append(s.inv.Files, evidence.File{Path: root, Format: string(Sysfs), Host: f.Host})
-	}
-	s.tree.File(f, at, value, 0)
 }

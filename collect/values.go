@@ -9,8 +9,12 @@ import (
 	"github.com/shunt-network/shunt/collect/cloud"
 	"github.com/shunt-network/shunt/collect/document"
 	"github.com/shunt-network/shunt/collect/fragment"
+	"github.com/shunt-network/shunt/collect/iproute"
 	"github.com/shunt-network/shunt/collect/manifest"
+	"github.com/shunt-network/shunt/collect/mlxlink"
+	"github.com/shunt-network/shunt/collect/nettest"
 	"github.com/shunt-network/shunt/collect/sonic"
+	"github.com/shunt-network/shunt/collect/sysfs"
 )
 
 // value is one format of JSON, told by the names at the top of a value.
@@ -29,6 +33,14 @@ var values = []value{
 		return !s.List && slices.ContainsFunc(sonic.ConfigTables, func(name string) bool { return s.Has(name) })
 	}, sonic.ReadConfigDB},
 	{Bundle, func(s document.Shape) bool { return s.Has("schema") && s.Has("missing") && s.Has("elapsed_ms") }, manifest.Read},
+	{RDMALink, func(s document.Shape) bool { return s.List && s.Has("ifname", "physical_state") }, iproute.ReadRDMA},
+	{RDMAStatistic, func(s document.Shape) bool { return s.List && s.Has("ifname", "port") }, sysfs.ReadStatistic},
+	{IPAddr, func(s document.Shape) bool { return s.List && s.Has("ifname", "mtu") }, iproute.ReadAddr},
+	{IPNeighbors, func(s document.Shape) bool { return s.List && s.Has("dst", "state") }, iproute.ReadNeighbors},
+	{IPRoute, func(s document.Shape) bool { return s.List && s.Has("dst", "flags") }, iproute.ReadRoute},
+	{IPRule, func(s document.Shape) bool { return s.List && s.Has("priority", "src") }, iproute.ReadRule},
+	{Iperf, func(s document.Shape) bool { return s.Has("start", "end") && !s.List }, nettest.ReadIperf},
+	{MLXLink, func(s document.Shape) bool { return s.Has("status", "result") }, mlxlink.Read},
 	{SecurityGroups, func(s document.Shape) bool { return s.Has("SecurityGroupRules") || s.Has("SecurityGroups") }, cloud.Read},
 }
 

@@ -8,6 +8,8 @@ type PCINode struct {
 	Parent  string // address of the bridge above; "" for what hangs off a root complex, or where not told
 	Class   string // "PCI bridge", "3D controller", "Ethernet controller"; "" in a tree without names
 	Name    string
+	Capable Value[PCILink]
+	Running Value[PCILink]
 	From    Source
 }
 

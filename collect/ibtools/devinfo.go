@@ -86,6 +86,20 @@ func (d *DevInfo) Line(line []byte, n int) bool {
 		if id, err := strconv.ParseInt(v, 0, 32); err == nil {
 			d.device3(func(nic *evidence.NIC) { nic.PartID = evidence.Known(int(id), at) })
 		}
+	case "node_guid":
+		d.device3(func(nic *evidence.NIC) { nic.NodeGUID = evidence.Known(v, at) })
+	case "sys_image_guid":
+		d.device3(func(nic *evidence.NIC) { nic.SystemGUID = evidence.Known(v, at) })
+	case "max_qp_rd_atom":
+		if reads, ok := number([]byte(v)); ok {
+			d.device3(func(nic *evidence.NIC) { nic.MaxReads = evidence.Known(reads, at) })
+		}
+	case "gid_tbl_len":
+		setNumber(&d.nic().GIDLimit, v, at)
+	case "port_lid":
+		setNumber(&d.nic().LID, v, at)
+	case "sm_lid":
+		setNumber(&d.nic().SMLID, v, at)
 	case "state":
 		d.nic().State = evidence.Known(strings.TrimPrefix(word(v), "PORT_"), at)
 	case "phys_state":

@@ -23,7 +23,7 @@ type IBStat struct {
 	f      *fragment.Fragment
 	device string
 	port   int
-	fw     evidence.Value[string]
+	facts  []func(*evidence.NIC) // of the device, which hold for every port that follows
 }
 
 // NewIBStat makes a reader for one output.
@@ -45,11 +45,11 @@ func (s *IBStat) Line(line []byte, n int) bool {
 	case t == "":
 		return true
 	case strings.HasPrefix(t, "CA '"):
-		s.device, s.port, s.fw = strings.Trim(t[len("CA "):], "'"), 1, evidence.Value[string]{}
+		s.device, s.port, s.facts = strings.Trim(t[len("CA "):], "'"), 1, nil
 		return true
 	case strings.HasPrefix(t, "Infiniband device '"):
 		name, rest, _ := strings.Cut(t[len("Infiniband device '"):], "'")
-		s.device, s.port, s.fw = name, 1, evidence.Value[string]{}
+		s.device, s.port, s.facts = name, 1, nil
 		if p, ok := number([]byte(word(strings.TrimPrefix(rest, " port ")))); ok {
 			s.port = p
 		}
@@ -63,8 +63,9 @@ func (s *IBStat) Line(line []byte, n int) bool {
 	if p, ok := strings.CutPrefix(key, "Port "); ok && v == "" {
 		if port, ok := number([]byte(p)); ok {
 			s.port = port
-			if nic := s.nic(); s.fw.Known() {
-				nic.Firmware = s.fw
+			nic := s.nic()
+			for _, set := range s.facts {
+				set(nic)
 			}
 		}
 		return true
@@ -75,7 +76,21 @@ func (s *IBStat) Line(line []byte, n int) bool {
 func (s *IBStat) field(key, v string, at evidence.Source) bool {
 	switch key {
 	case "firmware version":
-		s.fw = evidence.Known(v, at)
+		s.fact(func(n *evidence.NIC) { n.Firmware = evidence.Known(v, at) })
+	case "ca type":
+		if v != "" {
+			s.fact(func(n *evidence.NIC) { n.Model = evidence.Known(v, at) })
+		}
+	case "node guid":
+		s.fact(func(n *evidence.NIC) { n.NodeGUID = evidence.Known(v, at) })
+	case "system image guid":
+		s.fact(func(n *evidence.NIC) { n.SystemGUID = evidence.Known(v, at) })
+	case "port guid":
+		s.nic().PortGUID = evidence.Known(v, at)
+	case "base lid":
+		lid(&s.nic().LID, v, at)
+	case "sm lid":
+		lid(&s.nic().SMLID, v, at)
 	case "state":
 		s.nic().State = evidence.Known(strings.ToUpper(afterNumber(v)), at)
 	case "physical state", "phys state":
@@ -88,12 +103,26 @@ func (s *IBStat) field(key, v string, at evidence.Source) bool {
 		if v != "" {
 			s.nic().LinkLayer = evidence.Known(v, at)
 		}
-	case "ca type", "number of ports", "hardware version", "node guid", "system image guid", "base lid", "lmc", "sm lid",
-		"capability mask", "port guid", "default gid", "base gid":
+	case "number of ports", "hardware version", "lmc", "capability mask", "default gid", "base gid":
 	default:
 		return false
 	}
 	return true
+}
+
+// fact keeps a fact of the device for its ports.
+func (s *IBStat) fact(set func(*evidence.NIC)) {
+	const most = 16 // lines of a device before its ports
+	if len(s.facts) < most {
+		s.facts = append(s.facts, set)
+	}
+}
+
+// lid reads a local identifier: ibstat prints "12", ibstatus "0xc".
+func lid(to *evidence.Value[int], v string, at evidence.Source) {
+	if n, err := strconv.ParseInt(v, 0, 32); err == nil {
+		*to = evidence.Known(int(n), at)
+	}
 }
 
 func (s *IBStat) nic() *evidence.NIC { return s.f.TheHost().NIC(s.device, s.port) }

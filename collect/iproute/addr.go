@@ -72,6 +72,9 @@ func (a *Addr) Line(line []byte, n int) bool {
 		if state, ok := wordAfter(rest, "state "); ok && state != "UNKNOWN" { // UNKNOWN: the driver tracks no state, as lo
 			a.current.State = evidence.Known(state, a.f.At(n))
 		}
+		if master, ok := wordAfter(rest, " master "); ok {
+			a.current.Master = master
+		}
 		return true
 	}
 	t := strings.TrimSpace(string(line))
@@ -82,6 +85,10 @@ func (a *Addr) Line(line []byte, n int) bool {
 		return false
 	}
 	switch {
+	case strings.HasPrefix(t, "link/ether "), strings.HasPrefix(t, "ether "): // the second is ifconfig's
+		if mac := strings.Fields(t)[1]; len(mac) == len("02:00:00:00:00:01") {
+			a.current.MAC = evidence.Known(mac, a.f.At(n))
+		}
 	case strings.HasPrefix(t, "inet addr:"):
 		address, _ := wordAfter(t, "inet addr:")
 		mask, _ := wordAfter(t, "Mask:")

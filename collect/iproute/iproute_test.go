@@ -90,7 +90,7 @@ func TestRules(t *testing.T) {
 	if h := read(t, open, standard); len(h.Rules) != 0 || h.RulesAt.Line != 1 {
 		t.Errorf("%+v at %v", h.Rules, h.RulesAt)
 	}
-	if h := read(t, open, standard+"\n100:\tfrom 192.0.2.72 lookup 100"); len(h.Rules) != 1 || h.Rules[0].Line != 4 {
+	if h := read(t, open, standard+"\n100:\tfrom 192.0.2.72 lookup 100"); len(h.Rules) != 1 || h.Rules[0].Line != 4 || h.Policy[0].Selector != "from 192.0.2.72" || h.Policy[0].Table != "100" || h.Policy[0].Priority != 100 {
 		t.Errorf("%+v", h.Rules)
 	}
 	if h := read(t, open, ""); h.RulesAt.Set() {
@@ -104,7 +104,7 @@ func FuzzAll(f *testing.F) {
 	f.Fuzz(func(t *testing.T, text []byte) {
 		inv := &evidence.Inventory{}
 		fr := fragment.New(inv, "f")
-		ps := []reader{NewAddr(fr), NewRoute(fr), NewRule(fr)}
+		ps := []reader{NewAddr(fr), NewRoute(fr), NewRule(fr), NewNeighbors(fr), NewRDMA(fr)}
 		for line := range bytes.SplitSeq(text, []byte("\n")) {
 			for _, p := range ps {
 				p.Line(line, 1)
@@ -112,6 +112,8 @@ func FuzzAll(f *testing.F) {
 			StartsAddr(line)
 			StartsRoute(line)
 			StartsRule(line)
+			StartsNeighbors(line)
+			StartsRDMA(line)
 		}
 		for _, d := range inv.Host("").Netdevs {
 			if v, ok := d.MTU.Get(); ok && v < 0 {

@@ -3,6 +3,7 @@ package iproute
 import (
 	"bytes"
 	"net/netip"
+	"strconv"
 	"strings"
 
 	"github.com/shunt-network/shunt/collect/fragment"
@@ -73,10 +74,19 @@ func (r *Route) Line(line []byte, n int) bool {
 	if route.Dev == "" && !route.Via.IsValid() {
 		return false
 	}
-	if h := r.f.TheHost(); len(h.Routes) < MaxRoutes {
+	if metric, ok := wordAfter(s, " metric "); ok {
+		if v, err := strconv.ParseUint(metric, 10, 31); err == nil {
+			route.Priority = int(v)
+		}
+	}
+	addRoute(r.f.TheHost(), route)
+	return true
+}
+
+func addRoute(h *evidence.Host, route evidence.Route) {
+	if len(h.Routes) < MaxRoutes {
 		h.Routes = append(h.Routes, route)
 	}
-	return true
 }
 
 // Rule reads ip rule. The three rules every Linux has are no policy routing and are not kept:
@@ -109,7 +119,7 @@ func rule(line []byte) (selector string, ok bool) {
 	if !strings.HasPrefix(rest, "from ") && !strings.HasPrefix(rest, "not ") {
 		return "", false
 	}
-	for _, action := range [...]string{" lookup ", " goto ", " blackhole", " prohibit", " unreachable", " nop"} { // ip-rule(8)
+	for _, action := range actions {
 		if strings.Contains(rest, action) {
 			return rest, true
 		}
@@ -117,22 +127,44 @@ func rule(line []byte) (selector string, ok bool) {
 	return "", false
 }
 
+// actions are what a rule may do (ip-rule(8)).
+var actions = [...]string{" lookup ", " goto ", " blackhole", " prohibit", " unreachable", " nop"}
+
 // Line reads one line; false means that it is no rule.
 func (r *Rule) Line(line []byte, n int) bool {
 	selector, ok := rule(line)
 	if !ok {
 		return len(bytes.TrimSpace(line)) == 0
 	}
-	h := r.f.TheHost()
-	if !h.RulesAt.Set() {
-		h.RulesAt = r.f.At(n)
-	}
-	switch selector {
-	case "from all lookup local", "from all lookup main", "from all lookup default":
-	default:
-		if len(h.Rules) < MaxRoutes {
-			h.Rules = append(h.Rules, r.f.At(n))
+	number, _, _ := bytes.Cut(line, []byte(":"))
+	priority, _ := strconv.Atoi(string(number)) // digits only: see rule
+	e := evidence.Rule{Priority: priority, Selector: selector, From: r.f.At(n)}
+	for _, action := range actions {
+		if i := strings.Index(selector, action); i >= 0 {
+			e.Selector, e.Action = selector[:i], selector[i+1:]
+			break
 		}
 	}
+	if table, ok := strings.CutPrefix(e.Action, "lookup "); ok {
+		e.Table, _, _ = strings.Cut(table, " ")
+	}
+	addRule(r.f.TheHost(), e)
 	return true
+}
+
+// addRule keeps a rule that is not one every Linux has.
+func addRule(h *evidence.Host, rule evidence.Rule) {
+	if !h.RulesAt.Set() {
+		h.RulesAt = rule.From
+	}
+	if rule.Selector == "from all" {
+		switch rule.Action {
+		case "lookup local", "lookup main", "lookup default":
+			return
+		}
+	}
+	if len(h.Rules) < MaxRoutes {
+		h.Rules = append(h.Rules, rule.From)
+		h.Policy = append(h.Policy, rule)
+	}
 }

@@ -154,3 +154,21 @@ func (s *Sysctl) Line(line []byte, n int) bool {
 	}
 	return true
 }
+
+// LocateSysctl finds the parameter a file of /proc/sys is of: proc/sys/net/core/rmem_max is net.core.rmem_max; ok is
+// false for any other path.
+func LocateSysctl(p string) (name string, ok bool) {
+	i := strings.LastIndex("/"+p, "/proc/sys/")
+	if i < 0 {
+		return "", false
+	}
+	name = ("/" + p)[i+len("/proc/sys/"):]
+	return strings.ReplaceAll(name, "/", "."), name != ""
+}
+
+// SysctlFile reads a file of /proc/sys.
+func SysctlFile(f *fragment.Fragment, name string, value []byte) {
+	if h := f.TheHost(); len(h.Sysctl) < MaxSysctl {
+		h.Sysctl[name] = evidence.Known(strings.Join(strings.Fields(string(value)), " "), f.At(0))
+	}
+}

@@ -1,11 +1,12 @@
-// Package lspci owns reading lspci -vvv: access control services of bridges, which decide whether a NIC reaches a
-// GPU directly, and the PCIe link of network devices.
+// Package lspci owns reading lspci, with details (-vvv) and as a tree (-t, -tv): access control services of bridges,
+// which decide whether a NIC reaches a GPU directly, the PCIe link of devices, and which bridges stand between two.
+//
+// Read lspci.go, then details.go (what stands below a device) and tree.go.
 package lspci
 
 import (
 	"bytes"
 	"io"
-	"strconv"
 	"strings"
 
 	"github.com/shunt-network/shunt/collect/fragment"
@@ -17,15 +18,21 @@ import (
 // virtual functions bring that to a few thousand.
 const MaxDevices = 1 << 14
 
-// Devices reads lspci -vvv (pciutils, lspci.c and ls-caps.c):
+// Devices reads lspci -vvv (pciutils, lspci.c and ls-caps.c), and the same with fewer details:
 //
 //	29:01.0 PCI bridge: Broadcom / LSI PEX890xx PCIe Gen 5 Switch (rev b0)
+//		Bus: primary=29, secondary=2a, subordinate=2c, sec-latency=0
 //		Capabilities: [148 v1] Access Control Services
 //			ACSCtl:	SrcValid+ TransBlk- ReqRedir+ CmpltRedir+ UpstreamFwd+ EgressCtrl- DirectTrans-
-//	c9:00.0 Ethernet controller: Mellanox Technologies MT2910 Family [ConnectX-7]
+//	c9:00.0 Ethernet controller [0200]: Mellanox Technologies MT2910 Family [ConnectX-7] [15b3:1021]
+//		Physical Slot: 3
+//		NUMA node: 1
 //			LnkCap:	Port #0, Speed 32GT/s, Width x16, ASPM not supported
 //			LnkSta:	Speed 16GT/s (downgraded), Width x8 (downgraded)
-//			DevCtl:	... MaxPayload 256 bytes, MaxReadReq 512 bytes
+//			DevCtl:	CorrErr+ NonFatalErr+ FatalErr+ UnsupReq+
+//				RlxdOrd+ ExtTag+ PhantFunc- AuxPwr- NoSnoop+ FLReset-
+//				MaxPayload 256 bytes, MaxReadReq 512 bytes
+//		Kernel driver in use: mlx5_core
 //
 // What ACS does stands in PCI Express Base Specification, 6.12: P2P Request Redirect, P2P Completion Redirect and P2P
 // Egress Control send traffic between peers up to the root complex, or stop it; Source Validation alone does not.
@@ -33,27 +40,36 @@ type Devices struct {
 	f       *fragment.Fragment
 	address string
 	device  int // index into the host's PCI, -1 for a device that is no NIC
+	gpu     *evidence.GPU
+	node    int // index into the host's Tree, -1 before the first device
 	denied  bool
+	nodes   map[string]int    // address to index into the host's Tree
+	buses   map[string]string // "0000:2a" to the bridge in front of the bus
+	columns []column          // of the tree that is being read
 }
 
 // New makes a reader for one output.
-func New(f *fragment.Fragment) *Devices { return &Devices{f: f, device: -1} }
+func New(f *fragment.Fragment) *Devices {
+	return &Devices{f: f, device: -1, node: -1, nodes: map[string]int{}, buses: map[string]string{}}
+}
 
 // Parse reads an output.
 func Parse(r io.Reader, f *fragment.Fragment) error {
 	d := New(f)
-	return lines.Each(r, func(line []byte, n int) { d.Line(line, n) })
+	err := lines.Each(r, func(line []byte, n int) { d.Line(line, n) })
+	d.End()
+	return err
 }
 
 // Starts tells whether a line begins a device, or is one only lspci prints.
 func Starts(line []byte) bool {
-	return address(line) != "" || bytes.Contains(line, []byte("ACSCtl:"))
+	return address(line) != "" || bytes.Contains(line, []byte("ACSCtl:")) || startsTree(line)
 }
 
 // address reads "29:01.0 " or "0000:29:01.0 " at the beginning of a line, behind which the class follows.
 func address(line []byte) string {
 	first, rest, ok := bytes.Cut(line, []byte(" "))
-	if !ok || len(first) < 7 || len(first) > 13 || !bytes.Contains(rest, []byte(": ")) {
+	if !ok || len(first) < 7 || len(first) > 16 || !bytes.Contains(rest, []byte(": ")) {
 		return ""
 	}
 	s := string(first)
@@ -74,101 +90,88 @@ func (d *Devices) Line(line []byte, n int) bool {
 		d.begin(a, string(line[len(a)+1:]), n)
 		return true
 	}
+	if startsTree(line) || d.inTree(line) {
+		d.branch(line, n)
+		return true
+	}
 	t := strings.TrimSpace(string(line))
 	if t == "" {
 		return true
 	}
-	if strings.Contains(t, "<access denied>") {
-		if !d.denied {
-			d.denied = true
-			d.f.Inv.Unreadable = append(d.f.Inv.Unreadable, evidence.Unreadable{From: d.f.At(n), Why: "lspci may not read capabilities: run it as root"})
-		}
-		return true
-	}
-	key, value, _ := strings.Cut(t, ":")
-	value = strings.TrimSpace(value)
-	h := d.f.TheHost()
-	switch key {
-	case "ACSCtl":
-		if len(h.Bridges) < MaxDevices {
-			h.Bridges = append(h.Bridges, bridge(d.address, value, d.f.At(n)))
-		}
-	case "LnkCap", "LnkSta":
-		if link, ok := pciLink(value); ok && d.device >= 0 {
-			if key == "LnkCap" {
-				h.PCI[d.device].Capable = evidence.Known(link, d.f.At(n))
-			} else {
-				h.PCI[d.device].Running = evidence.Known(link, d.f.At(n))
-			}
-		}
-	default:
-		d.request(t, n)
-	}
+	d.detail(t, n)
 	return line[0] == '\t' || line[0] == ' '
 }
 
 func (d *Devices) begin(a, rest string, n int) {
-	d.address, d.device = a, -1
+	d.address, d.device, d.gpu, d.node = a, -1, nil, -1
 	class, name, _ := strings.Cut(rest, ": ")
+	class = withoutNumber(class)
+	d.node = d.add(evidence.PCINode{Address: evidence.PCIAddress(a), Class: class, Name: name, From: d.f.At(n)})
 	h := d.f.TheHost()
-	if len(h.PCI) >= MaxDevices {
-		return
-	}
 	switch {
 	case strings.HasPrefix(class, "Ethernet controller"), strings.HasPrefix(class, "Infiniband controller"), strings.HasPrefix(class, "Network controller"):
-		d.device = len(h.PCI)
-		h.PCI = append(h.PCI, evidence.PCIDevice{Address: a, Name: name, From: d.f.At(n)})
-	}
-}
-
-func bridge(address, flags string, at evidence.Source) evidence.Bridge {
-	b := evidence.Bridge{Address: address, From: at}
-	for flag := range strings.FieldsSeq(flags) {
-		switch flag {
-		case "ReqRedir+", "CmpltRedir+", "EgressCtrl+":
-			b.Redirect = true
-		case "SrcValid+":
-			b.Validate = true
+		if len(h.PCI) < MaxDevices {
+			d.device = len(h.PCI)
+			h.PCI = append(h.PCI, evidence.PCIDevice{Address: a, Name: name, Class: class, From: d.f.At(n)})
+		}
+	case class == "3D controller", class == "Processing accelerators", class == "VGA compatible controller" && strings.Contains(name, "NVIDIA"), class == "Display controller":
+		d.gpu = h.GPUAt(evidence.PCIAddress(a), -1)
+		if !d.gpu.From.Set() {
+			d.gpu.From = d.f.At(n)
 		}
 	}
-	return b
 }
 
-// pciLink reads "Speed 16GT/s (downgraded), Width x8 (downgraded)". Old versions print no word for it, so numbers
-// are compared and the word is not read.
-func pciLink(v string) (evidence.PCILink, bool) {
-	_, speed, ok1 := strings.Cut(v, "Speed ")
-	_, width, ok2 := strings.Cut(v, "Width x")
-	speed, _, ok3 := strings.Cut(speed, "GT/s")
-	if !ok1 || !ok2 || !ok3 {
-		return evidence.PCILink{}, false
+// withoutNumber takes the number of a class off, which -nn prints: "Ethernet controller [0200]".
+func withoutNumber(class string) string {
+	if i := strings.LastIndex(class, " ["); i > 0 && strings.HasSuffix(class, "]") {
+		return class[:i]
 	}
-	if i := strings.IndexFunc(width, func(r rune) bool { return r < '0' || r > '9' }); i >= 0 {
-		width = width[:i]
-	}
-	s, err1 := strconv.ParseFloat(speed, 64)
-	w, err2 := strconv.ParseUint(width, 10, 8)
-	return evidence.PCILink{Speed: s, Width: int(w)}, err1 == nil && err2 == nil
+	return class
 }
 
-// request reads "MaxPayload 256 bytes, MaxReadReq 512 bytes" of DevCtl. MaxPayload stands in DevCap as well, alone.
-func (d *Devices) request(t string, n int) {
-	_, read, ok := strings.Cut(t, "MaxReadReq ")
-	if !ok || d.device < 0 {
-		return
+// add puts a device into the tree, or completes the one that is there; -1 where the tree is full.
+func (d *Devices) add(node evidence.PCINode) int {
+	if node.Address == "" {
+		return -1
 	}
-	dev := &d.f.TheHost().PCI[d.device]
-	bytesOf := func(s string) (int, bool) {
-		w, _, _ := strings.Cut(s, " ")
-		v, err := strconv.ParseUint(w, 10, 31)
-		return int(v), err == nil
+	h := d.f.TheHost()
+	if len(d.nodes) == 0 { // what earlier outputs of the host told
+		for i, have := range h.Tree {
+			d.nodes[have.Address] = i
+		}
 	}
-	if v, ok := bytesOf(read); ok {
-		dev.MaxRead = evidence.Known(v, d.f.At(n))
+	i, ok := d.nodes[node.Address]
+	if !ok {
+		if len(h.Tree) >= MaxDevices {
+			return -1
+		}
+		i = len(h.Tree)
+		d.nodes[node.Address] = i
+		h.Tree = append(h.Tree, node)
+		return i
 	}
-	if _, payload, ok := strings.Cut(t, "MaxPayload "); ok {
-		if v, ok := bytesOf(payload); ok {
-			dev.MaxPayload = evidence.Known(v, d.f.At(n))
+	have := &h.Tree[i]
+	if have.Parent == "" {
+		have.Parent = node.Parent
+	}
+	if have.Class == "" {
+		have.Class = node.Class
+	}
+	if have.Name == "" {
+		have.Name = node.Name
+	}
+	return i
+}
+
+// End finds the bridges above the devices, by the buses behind them.
+func (d *Devices) End() {
+	h := d.f.TheHost()
+	for address, i := range d.nodes {
+		if i < len(h.Tree) && h.Tree[i].Parent == "" && len(address) > 5 {
+			if bridge := d.buses[address[:len(address)-5]]; bridge != address {
+				h.Tree[i].Parent = bridge
+			}
 		}
 	}
 }

@@ -2,6 +2,9 @@ package sysfs
 
 import (
 	"bytes"
+	"encoding/json"
+	"maps"
+	"slices"
 	"strconv"
 	"strings"
 
@@ -60,4 +63,27 @@ func (s *Statistic) Line(line []byte, n int) bool {
 		}
 	}
 	return true
+}
+
+// ReadStatistic reads rdma -j statistic show: the same in objects, whose members are the counters.
+func ReadStatistic(f *fragment.Fragment, text []byte, line int) error {
+	var links []map[string]json.RawMessage
+	if err := json.Unmarshal(text, &links); err != nil {
+		return err
+	}
+	for _, l := range links {
+		var name string
+		var port int
+		if json.Unmarshal(l["ifname"], &name) != nil || json.Unmarshal(l["port"], &port) != nil || name == "" || port < 1 || port > 255 {
+			continue
+		}
+		f.TheHost().NIC(name, port)
+		for _, counter := range slices.Sorted(maps.Keys(l)) {
+			c, ok := hwCounters[counter]
+			if v, err := strconv.ParseUint(string(l[counter]), 10, 64); ok && err == nil {
+				f.Count(c, counter, name, port, v, line)
+			}
+		}
+	}
+	return nil
 }

@@ -84,6 +84,9 @@ func (t *Tree) File(f *fragment.Fragment, at Place, value []byte, line int) {
 		return
 	}
 	nic := f.TheHost().NIC(at.Device, at.Port)
+	if address := AddressIn(at.Root); address != "" && !nic.PCI.Known() {
+		nic.PCI = evidence.Known(address, src)
+	}
 	s := t.dirs[nic]
 	if s == nil {
 		s = &seen{at: src}

@@ -156,3 +156,11 @@ func FuzzPaste(f *testing.F) {
 		tree.Finish()
 	})
 }
+
+func TestReadStatistic(t *testing.T) {
+	f := fragment.New(&evidence.Inventory{}, "f")
+	err := ReadStatistic(f, []byte(`[{"ifindex":0,"ifname":"mlx5_0","port":1,"out_of_sequence":17,"rx_write_requests":3,"np_cnp_sent":-1},{}]`), 2)
+	if err != nil || len(f.Samples) != 1 || f.Samples[0].Count != 17 || f.Samples[0].Device != "mlx5_0" || f.Samples[0].Line != 2 {
+		t.Errorf("%v: %+v", err, f.Samples)
+	}
+}
