@@ -99,3 +99,29 @@ func TestLadderDCQCNFixedPoint(t *testing.T) {
 		check(t, within(closedForm, name+", fairness of rates", "Jain index", 0.97, 1, "equal rates are the only fixed point"), jain(s.rates))
 	}
 }
+
+// What one CNP costs. With alpha near 1 the rate R falls to R/2 and the target stays R; after each period T half of what is missing comes back, so what is
+// not sent is
+//
+//	T (R/2 + R/4 + ...) = T R,
+//
+// T of time at full rate, whatever R is: 300 us with the defaults of the adapter, 55 us with the paper's timer. A packet of another host gives
+// the one mark: it meets the flow at a port that marks from two packets on, and the receiver sends one CNP in the run.
+func TestLadderOneCNP(t *testing.T) {
+	t.Parallel()
+	for _, period := range []units.Duration{55 * units.Microsecond, 300 * units.Microsecond} {
+		c := netsim.Config{Seed: 1}
+		c.Switch.ECN = netsim.ECNConfig{KMin: full + full/2, KMax: full + full/2 + 1, PMax: 1}
+		c.NIC.AckEvery = 64
+		c.NIC.DCQCN.TimeReset, c.NIC.DCQCN.ByteReset, c.NIC.DCQCN.CNPPeriod = period, endless, units.Second
+		ops := incast(2, 100_000_000).Ops
+		ops[1].Bytes, ops[1].At = mtu, 100*units.Microsecond
+		f := leafSpine(1, 3, 1, wire)
+		o := run(t, f, planOf(ops...), c)
+		if got := o.NIC(1).CNPHandled; got != 1 {
+			t.Errorf("%d CNPs, the derivation is about one", got)
+		}
+		over := us(o.took(0) - pipeline(100_000_000, mtu, hops(2, wire)))
+		check(t, near(closedForm, fmt.Sprintf("one CNP, timer %v: time lost", period), "us", us(period), 0.03, "T (1/2 + 1/4 + ...) of the full rate"), over)
+	}
+}

@@ -238,7 +238,7 @@ func TestLadderCollectivesOfPeers(t *testing.T) {
 	}{
 		{"htsim-roce", roce(), 0.1, 0.3, 0.1},
 		{"htsim-nscc-oblivious", nscc(netsim.Oblivious), 0.1, 0.3, 0.1},
-		{"htsim-nscc-reps", nscc(netsim.REPS), 0.1, 0.5, 0.2},
+		{"htsim-nscc-reps", nscc(netsim.REPS), 0.1, 0.3, 0.2},
 	} {
 		ring := ref[[2]string{"ring16x2MB", sim.name}]
 		d := draw(t, f, 1, sim.config, func(uint64) *workload.Plan { return aroundRing(16, 2_000_000) })
@@ -257,7 +257,11 @@ func TestLadderCollectivesOfPeers(t *testing.T) {
 		const why = "one draw there, the median of 5 here"
 		d = draw(t, f, 5, sim.config, func(seed uint64) *workload.Plan { return inTurn(16, 2_000_000, seed) })
 		check(t, near(peers, "a2a16x2MB, "+sim.name+": median flow", "us", a2a.median, sim.median, why), quantile(d.medians, 0.5))
-		check(t, near(peers, "a2a16x2MB, "+sim.name+": longest flow", "us", a2a.max, sim.longest, why), quantile(d.longest, 0.5))
+		last := near(peers, "a2a16x2MB, "+sim.name+": longest flow", "us", a2a.max, sim.longest, why)
+		if sim.name == "htsim-nscc-reps" {
+			last = last.deviates("D5", 60, 105)
+		}
+		check(t, last, quantile(d.longest, 0.5))
 		check(t, near(peers, "a2a16x2MB, "+sim.name+": end", "us", a2a.makespan, sim.end, why), quantile(d.ends, 0.5))
 	}
 }
