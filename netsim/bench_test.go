@@ -77,3 +77,18 @@ func BenchmarkPermutationNSCC128(b *testing.B) {
 func BenchmarkPermutationNSCC1024(b *testing.B) {
 	benchPermutation(b, 32, 32, 32, referenceNSCC(Oblivious))
 }
+
+// BenchmarkPathChoice and BenchmarkControl tell what each scheme and each law costs on the second reference workload.
+func BenchmarkPathChoice(b *testing.B) {
+	for _, path := range PathChoice("").Choices() {
+		b.Run(path, func(b *testing.B) { benchPermutation(b, 8, 16, 16, referenceNSCC(PathChoice(path))) })
+	}
+}
+
+func BenchmarkControl(b *testing.B) {
+	for _, control := range Control("").Choices() {
+		c := referenceNSCC(Oblivious)
+		c.NIC.Control = Control(control)
+		b.Run(control, func(b *testing.B) { benchPermutation(b, 8, 16, 16, c) })
+	}
+}

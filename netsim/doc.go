@@ -6,8 +6,10 @@
 // may not import time, os, sync or a global random source (internal/arch tests it).
 //
 // Read config.go and defaults.go (what can be set), network.go and summary.go (New, RunUntil, what comes out), event.go (the queue),
-// then packet.go, port.go, switch.go, buffer.go, pause.go, ecn.go, op.go, nic.go, qp.go, place.go, fault.go. Rate control is in
-// netsim/cc, path choice in netsim/route; neither knows of netsim. What each model leaves out is in docs/models.
+// then packet.go, port.go, switch.go, buffer.go, pause.go, ecn.go, op.go, nic.go, qp.go, the transports (transport.go, place.go, irn.go, uec.go),
+// fault.go. The laws of rate control are in netsim/cc and the schemes of path choice in netsim/route; neither knows of netsim. What ties them in is
+// control.go and pace.go, choose.go (a switch decides) and entropy.go (the sender does), and note.go (what packets carry for them). What each model
+// leaves out is in docs/models.
 //
 // One event serves a packet-hop where nothing contends: a link is FIFO, so only the head of what flies on it has an event (arrive), and an
 // idle port that nobody has paused needs none to finish. A busy port needs a second one (evSend) for each packet.
