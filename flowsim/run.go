@@ -93,6 +93,8 @@ func checkPlan(f *fabric.Fabric, plan *workload.Plan) error {
 			text = "has a negative size, time or rate"
 		case op.Kind == workload.Send && (len(f.GPUs[op.Src].NICs) == 0 || len(f.GPUs[op.Dst].NICs) == 0):
 			text = fmt.Sprintf("sends between GPUs %d and %d, of which one has no NIC", op.Src, op.Dst)
+		case op.Kind == workload.Reduce:
+			text = "adds up in the switches, which is simulated packet by packet alone"
 		default:
 			continue
 		}

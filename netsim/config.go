@@ -32,11 +32,12 @@ type SwitchConfig struct {
 	ECN      ECNConfig      `yaml:"ecn" doc:"marking of the queues"`
 	Weights  []int          `yaml:"weights" doc:"DWRR weights of the eight priorities; 0 is strict priority"`
 	// PauseQuanta makes a pause run out unless it is repeated, as in hardware.
-	PauseQuanta int            `yaml:"pause_quanta" example:"65535" doc:"quanta of 512 bit times after which a pause runs out; it is repeated every half of that; unset: it lasts until it is lifted"`
-	BFD         BFDConfig      `yaml:"bfd" doc:"how switches notice that a neighbour is gone"`
-	Watchdog    WatchdogConfig `yaml:"pfc_watchdog" doc:"what a switch does about a queue that stays paused"`
-	Queue       units.Bytes    `yaml:"queue" doc:"most that a queue of a lossy priority holds; unset: the dynamic threshold alone"`
-	Trim        TrimConfig     `yaml:"trim" doc:"cutting packets to their headers where a queue of a lossy priority is full"`
+	PauseQuanta int             `yaml:"pause_quanta" example:"65535" doc:"quanta of 512 bit times after which a pause runs out; it is repeated every half of that; unset: it lasts until it is lifted"`
+	BFD         BFDConfig       `yaml:"bfd" doc:"how switches notice that a neighbour is gone"`
+	Watchdog    WatchdogConfig  `yaml:"pfc_watchdog" doc:"what a switch does about a queue that stays paused"`
+	Reduction   ReductionConfig `yaml:"reduction" doc:"adding up in the switches (algorithm in-network)"`
+	Queue       units.Bytes     `yaml:"queue" doc:"most that a queue of a lossy priority holds; unset: the dynamic threshold alone"`
+	Trim        TrimConfig      `yaml:"trim" doc:"cutting packets to their headers where a queue of a lossy priority is full"`
 }
 
 // BFDConfig is bidirectional forwarding detection (RFC 5880) on every link between switches and to NICs: a neighbour that has not been heard
@@ -68,6 +69,15 @@ const (
 
 // Choices lists the actions.
 func (StormAction) Choices() []string { return []string{string(StormDrop), string(StormForward)} }
+
+// ReductionConfig is aggregation in switches with slots, as in SwitchML (Sapio et al., NSDI 2021).
+type ReductionConfig struct {
+	Slots   int            `yaml:"slots" doc:"chunks of a group that may be under way at once"`
+	Chunk   units.Bytes    `yaml:"chunk" doc:"payload of a packet that is added up"`
+	Rate    units.Rate     `yaml:"rate" doc:"rate at which a switch adds up what one port brings; unset: as it comes"`
+	Timeout units.Duration `yaml:"timeout" doc:"time after which a host sends a chunk again whose sum has not come"`
+	Convert units.Rate     `yaml:"convert" doc:"rate at which a host turns floats into the integers that switches add, and back; unset: at no cost"`
+}
 
 // TrimConfig is packet trimming: what does not fit into its queue loses its payload and goes on in a queue of its own, so
 // that its receiver learns at once what is missing (Cut payload, NSDI 2014; SONiC, packet trimming).

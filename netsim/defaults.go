@@ -40,6 +40,11 @@ func Defaults(c Config) Config {
 	s.Watchdog.Restoration = or(s.Watchdog.Restoration, 200*units.Millisecond)
 	s.Watchdog.Action = or(s.Watchdog.Action, StormDrop)
 	s.BFD.Multiplier = or(s.BFD.Multiplier, 3) // the detect multiplier that FRR and SONiC start with
+	// Payload and timeout of SwitchML (p4app-switchML: 256 values of 32 bits, 10 ms). Its program has 8192 slots for all jobs together; 512 keep a
+	// 400 Gbit/s port busy over a round trip of 10 us.
+	s.Reduction.Slots = or(s.Reduction.Slots, 512)
+	s.Reduction.Chunk = or(s.Reduction.Chunk, 1024)
+	s.Reduction.Timeout = or(s.Reduction.Timeout, 10*units.Millisecond)
 	s.Trim.Size = or(s.Trim.Size, headerBytes) // the headers; SONiC's SWITCH_TRIMMING keeps 128 bytes
 	s.Trim.Priority = or(s.Trim.Priority, 7)
 	n := &c.NIC
@@ -121,6 +126,10 @@ func (c Config) Validate() error {
 	wrong(!slices.Contains(w.Action.Choices(), string(w.Action)), "switch pfc_watchdog action %q: must be %s or %s", w.Action, StormDrop, StormForward)
 	wrong(s.BFD.Interval < 0 || s.BFD.Reroute < 0, "switch bfd interval, reroute: must not be negative")
 	wrong(s.BFD.Multiplier < 1 || s.BFD.Multiplier > 255, "switch bfd multiplier %d: must be 1 to 255 (8 bits)", s.BFD.Multiplier)
+	r := s.Reduction
+	wrong(r.Slots < 1 || r.Slots > 1<<16, "switch reduction slots %d: must be 1 to %d", r.Slots, 1<<16)
+	wrong(r.Chunk < 1 || r.Chunk > 16384, "switch reduction chunk %v: must be 1 to 16384 bytes", r.Chunk)
+	wrong(r.Rate < 0 || r.Convert < 0 || r.Timeout < units.Nanosecond, "switch reduction: rate and convert must not be negative, timeout at least 1ns")
 	wrong(!slices.Contains(s.ECN.At.Choices(), string(s.ECN.At)), "switch ecn at %q: must be %s or %s", s.ECN.At, AtDequeue, AtEnqueue)
 	for _, p := range s.ECN.Priorities {
 		wrong(p < 0 || p >= Priorities, "switch ecn priority %d: must be 0 to %d", p, Priorities-1)

@@ -66,7 +66,49 @@ func busy(f *fabric.Fabric, seed uint64) (*workload.Plan, Config) {
 		{Kind: RateDegraded, Port: any(), At: 20 * units.Microsecond, For: 50 * units.Microsecond, Rate: 100 * units.Gbps},
 		{Kind: SlowReceiver, Port: ep(), At: 8 * units.Microsecond, For: 60 * units.Microsecond, Rate: 60 * units.Gbps},
 	}
+	// What is rarer: gray losses, a dead direction, a reboot; noticed soon, late or by BFD.
+	for i, rare := range []Fault{
+		{Kind: SilentDrop, Port: any(), At: 3 * units.Microsecond, For: 80 * units.Microsecond, Loss: 0.01, Flows: float64(rng.IntN(2)) / 2},
+		{Kind: OneWayDown, Port: any(), At: 15 * units.Microsecond, For: 25 * units.Microsecond, Recover: 10 * units.Microsecond},
+		{Kind: SwitchReboot, Port: uint32(f.Nodes[f.Switches()[rng.IntN(len(f.Switches()))]].FirstPort), At: 25 * units.Microsecond, For: 20 * units.Microsecond},
+	} {
+		rare.Detect = units.Duration(rng.IntN(2)*10) * units.Microsecond
+		if rng.IntN(3) == i {
+			c.Faults = append(c.Faults, rare)
+		}
+	}
+	if rng.IntN(2) == 0 {
+		c.Switch.BFD = BFDConfig{Interval: 5 * units.Microsecond, Reroute: 2 * units.Microsecond}
+	}
+	c.Switch.PauseQuanta = []int{0, 0, 1000, 65535}[rng.IntN(4)]
+	if rng.IntN(3) == 0 {
+		c.Switch.Watchdog = WatchdogConfig{On: true, Poll: 5 * units.Microsecond, Detection: 20 * units.Microsecond, Restoration: 10 * units.Microsecond,
+			Action: StormAction(pick(rng, StormAction("").Choices()))}
+	}
+	if reboots := len(c.Faults) > 4 && c.Faults[len(c.Faults)-1].Kind == SwitchReboot; !reboots && rng.IntN(2) == 0 { // which may lose a reduction for good
+		addReduction(&b, f, rng)
+		c.Switch.Reduction = ReductionConfig{Slots: 1 + rng.IntN(100), Chunk: 4096, Timeout: 30 * units.Microsecond}
+		if rng.IntN(2) == 0 {
+			c.Switch.Reduction.Rate, c.Switch.Reduction.Convert = 200*units.Gbps, 300*units.Gbps
+		}
+	}
 	return b.Plan(), c
+}
+
+// addReduction has some hosts add up in the switches, twice.
+func addReduction(b *workload.Builder, f *fabric.Fabric, rng *rand.Rand) {
+	var members []fabric.GPUID
+	for _, g := range rng.Perm(len(f.GPUs))[:2+rng.IntN(len(f.GPUs)-2)] {
+		members = append(members, fabric.GPUID(g))
+	}
+	id := b.Group(workload.Group{Members: members, Channel: rng.IntN(3)})
+	for range 2 {
+		size := units.Bytes(1 + rng.IntN(300_000))
+		for _, m := range members {
+			at := units.Duration(rng.Int64N(int64(20 * units.Microsecond)))
+			b.Add(workload.Op{Kind: workload.Reduce, Priority: 3, Src: m, Dst: m, Group: id, Bytes: size, At: at})
+		}
+	}
 }
 
 func pick(rng *rand.Rand, of []string) string { return of[rng.IntN(len(of))] }

@@ -6,22 +6,25 @@ import "math/bits"
 type eventKind uint8
 
 const (
-	evArrive   eventKind = iota // the head of what flies out of port arg reaches the far end
-	evSend                      // the wire of port arg is free for the next packet
-	evPause                     // a pause or resume frame for class prio reaches port arg
-	evOp                        // the earliest start of operation arg has come
-	evOpEnd                     // operation arg (compute, or a copy within a host) is over
-	evPost                      // message arg reaches its QP
-	evPace                      // QP arg may send again under its rate
-	evTimeout                   // the retransmission timer of QP arg
-	evDrain                     // NIC arg has drained a packet of its receive buffer
-	evFault                     // fault arg begins
-	evHeal                      // fault arg ends
-	evDetect                    // the switches learn of fault arg, or of its end
-	evPauseEnd                  // the pause of class arg runs out
-	evRefresh                   // the pause that class arg has sent is repeated
-	evWatch                     // the PFC watchdog looks at the queues
-	evSample                    // switch arg takes the quality of its ports
+	evArrive       eventKind = iota // the head of what flies out of port arg reaches the far end
+	evSend                          // the wire of port arg is free for the next packet
+	evPause                         // a pause or resume frame for class prio reaches port arg
+	evOp                            // the earliest start of operation arg has come
+	evOpEnd                         // operation arg (compute, or a copy within a host) is over
+	evPost                          // message arg reaches its QP
+	evPace                          // QP arg may send again under its rate
+	evTimeout                       // the retransmission timer of QP arg
+	evDrain                         // NIC arg has drained a packet of its receive buffer
+	evFault                         // fault arg begins
+	evHeal                          // fault arg ends
+	evDetect                        // the switches learn of fault arg, or of its end
+	evPauseEnd                      // the pause of class arg runs out
+	evRefresh                       // the pause that class arg has sent is repeated
+	evAdd                           // a switch has read packet arg of a reduction
+	evConverted                     // worker arg has converted its next chunk
+	evChunkTimeout                  // the chunks of worker arg that are late are sent again
+	evWatch                         // the PFC watchdog looks at the queues
+	evSample                        // switch arg takes the quality of its ports
 )
 
 // event is two words without pointers: a struct of small fields would be written in pieces and read as a whole, which the processor

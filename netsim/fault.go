@@ -25,6 +25,7 @@ func (n *Network) begin(i uint32) {
 		n.hold(f.Port)
 	case SwitchReboot:
 		n.eachPort(f.Port, n.hold)
+		n.forgetReductions(p.node)
 	case NICReset:
 		n.hold(f.Port)
 		n.resetNIC(p.node)

@@ -3,6 +3,7 @@ package netsim
 import (
 	"errors"
 	"fmt"
+	"slices"
 
 	"github.com/shunt-network/shunt/fabric"
 	"github.com/shunt-network/shunt/netsim/cc"
@@ -74,27 +75,34 @@ type Network struct {
 	quanta                  int64 // bits that a pause lasts; 0: until it is lifted
 	pausing                 int   // events that only keep pauses up
 	watchdog                watchdog
-	ecnPriorities           uint8
-	markEnqueue             bool
-	reordering              []reordering // by endpoint
-	split                   bool
-	qps                     int
-	addr, qpn               []uint32 // by endpoint
-	maxEvents               uint64
-	probe                   Probe
-	faults                  []Fault
-	returned                []bool   // fault i has begun before
-	recurring               int      // events that only repeat a fault
-	turns                   []uint16 // how often fault i has begun or ended
-	downs                   []uint8  // by port: faults that hold it down
-	deaf                    []uint8  // by port: faults that lose all that leaves it
-	known                   []bool   // by port: the switches know that it is not to be used
-	ber                     []losses
-	bfd                     BFDConfig
-	seed                    uint64
-	pauses                  []pauseState // by class
-	cold                    []coldPort
-	nicCounters             []NICCounters // by endpoint
+
+	reductions           []reduction
+	addends              []addend // by packet; nil without reductions
+	slots                uint64
+	chunk, chunkTimeout  int64
+	addRate, convertRate units.Rate
+	adding               int // packets that switches are busy with
+	ecnPriorities        uint8
+	markEnqueue          bool
+	reordering           []reordering // by endpoint
+	split                bool
+	qps                  int
+	addr, qpn            []uint32 // by endpoint
+	maxEvents            uint64
+	probe                Probe
+	faults               []Fault
+	returned             []bool   // fault i has begun before
+	recurring            int      // events that only repeat a fault
+	turns                []uint16 // how often fault i has begun or ended
+	downs                []uint8  // by port: faults that hold it down
+	deaf                 []uint8  // by port: faults that lose all that leaves it
+	known                []bool   // by port: the switches know that it is not to be used
+	ber                  []losses
+	bfd                  BFDConfig
+	seed                 uint64
+	pauses               []pauseState // by class
+	cold                 []coldPort
+	nicCounters          []NICCounters // by endpoint
 
 	f          *fabric.Fabric
 	plan       *workload.Plan
@@ -142,6 +150,9 @@ func New(f *fabric.Fabric, plan *workload.Plan, c Config) (*Network, error) {
 	if err := n.shareBuffers(c); err != nil {
 		return nil, err
 	}
+	if err := n.buildReductions(c.Switch.Reduction); err != nil {
+		return nil, err
+	}
 	n.connect()
 	for i := range plan.Ops {
 		if !plan.Ops[i].Background {
@@ -187,7 +198,45 @@ func checkPlan(f *fabric.Fabric, plan *workload.Plan) error {
 			wrong(i, "sends between GPUs %d and %d, of which one has no NIC", op.Src, op.Dst)
 		}
 	}
+	if len(errs) == 0 {
+		errs = checkGroups(f, plan)
+	}
 	return errors.Join(errs...)
+}
+
+// checkGroups checks that the members of every reduction group have the same operations.
+func checkGroups(f *fabric.Fabric, plan *workload.Plan) []error {
+	sizes := make([]map[fabric.GPUID][]units.Bytes, len(plan.Groups))
+	for i, g := range plan.Groups {
+		if len(g.Members) < 1 || len(g.Members) > 1<<workerBits || g.Channel < 0 || i >= 1<<(32-workerBits) {
+			return []error{fmt.Errorf("netsim: reduction group %d of %d: %d members, at most %d can be", i, len(plan.Groups), len(g.Members), 1<<workerBits)}
+		}
+		sizes[i] = map[fabric.GPUID][]units.Bytes{}
+		for _, m := range g.Members {
+			if int(m) >= len(f.GPUs) || len(f.GPUs[m].NICs) == 0 {
+				return []error{fmt.Errorf("netsim: reduction group %d: GPU %d does not exist or has no NIC", i, m)}
+			}
+			sizes[i][m] = []units.Bytes{}
+		}
+	}
+	for i := range plan.Ops {
+		op := &plan.Ops[i]
+		if op.Kind != workload.Reduce {
+			continue
+		}
+		if int(op.Group) >= len(plan.Groups) || sizes[op.Group][op.Src] == nil {
+			return []error{fmt.Errorf("netsim: operation %d reduces in group %d, of which GPU %d is no member", i, op.Group, op.Src)}
+		}
+		sizes[op.Group][op.Src] = append(sizes[op.Group][op.Src], op.Bytes)
+	}
+	for i, g := range plan.Groups {
+		for _, m := range g.Members {
+			if !slices.Equal(sizes[i][m], sizes[i][g.Members[0]]) {
+				return []error{fmt.Errorf("netsim: reduction group %d: GPUs %d and %d have different operations", i, g.Members[0], m)}
+			}
+		}
+	}
+	return nil
 }
 
 func checkFaults(f *fabric.Fabric, faults []Fault) error {
@@ -267,6 +316,12 @@ func (n *Network) handle(e event) {
 		n.pauseEnds(e.arg())
 	case evRefresh:
 		n.refreshPause(e.arg())
+	case evAdd:
+		n.added(e.arg(), e.gen())
+	case evConverted:
+		n.converted(e.arg())
+	case evChunkTimeout:
+		n.chunkTimedOut(e.arg())
 	case evWatch:
 		n.watch()
 	case evSample:

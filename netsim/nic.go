@@ -140,12 +140,17 @@ func (n *Network) sendControl(q uint32, kind uint8, psn uint64) {
 	if n.notes != nil {
 		n.noteAnswer(q, k)
 	}
-	pi := n.nics[s.dst].port
+	n.launch(n.nics[s.dst].port, k)
+}
+
+// launch sends a packet that a NIC has made, when its turn comes.
+func (n *Network) launch(pi, k uint32) {
+	pk := &n.pool.packets[k]
 	p := &n.ports[pi]
 	switch {
 	case p.down:
 		n.drop(pi, k, DropLinkDown)
-	case p.ready == 0 && p.busy <= n.now && !p.armed && p.paused>>prio&1 == 0:
+	case p.ready == 0 && p.busy <= n.now && !p.armed && p.paused>>pk.prio&1 == 0:
 		n.transmit(pi, p, k)
 	default:
 		n.enqueue(pi, p, k)
@@ -220,6 +225,10 @@ func (n *Network) takeWaiting(ep uint32, c *nic) {
 // receive is a packet that reaches the RDMA engine of endpoint ep.
 func (n *Network) receive(ep, k uint32) {
 	pk := &n.pool.packets[k]
+	if pk.dst == toReduction {
+		n.sumArrives(ep, k)
+		return
+	}
 	q := pk.qp
 	if n.snd[q].flags&dead != 0 {
 		n.drop(n.nics[ep].port, k, DropStale)

@@ -75,6 +75,8 @@ func (n *Network) start(id uint32) {
 		free := &n.gpuFree[op.Src]
 		*free = max(*free, n.now) + int64(op.Time)
 		n.queue.push(newEvent(*free, evOpEnd, id))
+	case op.Kind == workload.Reduce:
+		n.enterReduction(id)
 	case op.Src == op.Dst: // a copy within a GPU is no traffic
 		n.finish(id)
 	case n.local(op): // out of a GPU goes one transfer after the other

@@ -70,6 +70,9 @@ func (n *Network) take() uint32 {
 	if n.sacks != nil {
 		n.sacks = append(n.sacks, sack{})
 	}
+	if n.addends != nil {
+		n.addends = append(n.addends, addend{})
+	}
 	n.growSides()
 	return uint32(len(n.pool.packets) - 1)
 }

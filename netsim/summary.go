@@ -54,6 +54,7 @@ type Summary struct {
 	Drops       [DropReasons]uint64
 	Reordering  Reordering
 	Deadlocks   []Deadlock
+	Reductions  Reductions
 	Stalled     bool // operations were left that nothing could finish (a QP gave up, or a deadlock)
 }
 
@@ -69,6 +70,7 @@ func (n *Network) Finish() (Summary, error) {
 			s.Drops[why] += count
 		}
 	}
+	s.Reductions = n.reduced()
 	s.Deadlocks = n.Deadlocks()
 	s.Reordering = n.reorderingOf(n.reordering)
 	s.Fingerprint = n.fingerprint()
@@ -149,6 +151,10 @@ func (n *Network) conserved() error {
 			perSwitch[p.node] -= tx + queued + inside
 		}
 	}
+	for i := range n.switches {
+		perSwitch[i] -= n.switches[i].absorbed - n.switches[i].made
+	}
+	packets += n.adding
 	for i, rest := range perSwitch {
 		off("switch "+n.f.Nodes[n.switches[i].node].Name+", in less out, queued and dropped", rest, 0)
 	}

@@ -11,6 +11,8 @@ type swtch struct {
 	salt   uint32
 	shared int64 // buffer besides the headrooms
 	used   int64 // of it
+
+	absorbed, made uint64 // bytes of packets that reductions took in, and sent out
 }
 
 // forward sends a packet that came in at port q of switch s on its way. With an idle wire it does not touch the buffer:
@@ -18,6 +20,10 @@ type swtch struct {
 func (n *Network) forward(q, s uint32, k uint32) {
 	pk := &n.pool.packets[k]
 	sw := &n.switches[s]
+	if pk.dst == toReduction {
+		n.reduceAt(q, s, k)
+		return
+	}
 	first, ports := n.routes.Set(sw.node, pk.dst)
 	var out uint32
 	switch {
@@ -34,6 +40,12 @@ func (n *Network) forward(q, s uint32, k uint32) {
 	if n.choice.tags != nil {
 		n.passCONGA(q, s, out, k)
 	}
+	n.sendOut(q, sw, out, k)
+}
+
+// sendOut sends a packet that came in at port q through port out of the same switch.
+func (n *Network) sendOut(q uint32, sw *swtch, out, k uint32) {
+	pk := &n.pool.packets[k]
 	p := &n.ports[out]
 	if p.down || (p.refuse|n.ports[q].refuse)>>pk.prio&1 != 0 {
 		n.turnAway(q, out, k)

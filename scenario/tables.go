@@ -115,7 +115,7 @@ func (r *Run) writeFlows(w io.Writer) (rows int64, err error) {
 		op := &r.Plan.Ops[i]
 		s := &r.Plan.Spans[op.Span]
 		row := FlowRow{
-			Op: int64(i), Kind: [...]string{workload.Send: "send", workload.Compute: "compute", workload.Join: "join"}[op.Kind], Span: s.Name, Call: int64(op.Span),
+			Op: int64(i), Kind: [...]string{workload.Send: "send", workload.Compute: "compute", workload.Join: "join", workload.Reduce: "reduce"}[op.Kind], Span: s.Name, Call: int64(op.Span),
 			Collective: s.Collective.String(), Algorithm: s.Algorithm, Warmup: s.Warmup, Background: op.Background,
 			SrcGPU: int32(op.Src), SrcHost: host(op.Src), Channel: int32(op.Channel),
 		}

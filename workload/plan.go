@@ -9,10 +9,11 @@ import (
 	"github.com/shunt-network/shunt/units"
 )
 
-// OpID names an operation of a plan, SpanID a named group of them. Dense from 0.
+// OpID names an operation of a plan, SpanID a named group of them, GroupID the GPUs of a reduction. Dense from 0.
 type (
-	OpID   uint32
-	SpanID uint32
+	OpID    uint32
+	SpanID  uint32
+	GroupID uint32
 )
 
 // OpKind is what an operation does.
@@ -23,6 +24,7 @@ const (
 	Send    OpKind = iota // moves Bytes from Src to Dst; done when the last byte is placed at Dst
 	Compute               // keeps GPU Src busy for Time; a GPU computes one thing at a time
 	Join                  // does nothing: done as soon as all it waits for is, whatever else its GPU does; Dst is Src
+	Reduce                // adds Bytes up over a group in the switches; done when the sum is at Src; Dst is Src
 )
 
 // Op is one operation. It starts when all operations it depends on are done, and not before At.
@@ -34,6 +36,7 @@ type Op struct {
 	Channel    uint16 // Sends with equal (Src, Dst, Channel, Priority) share one connection and keep their order
 	Span       SpanID
 	Src, Dst   fabric.GPUID // Dst is of no meaning to Compute
+	Group      GroupID      // of a Reduce
 	Bytes      units.Bytes  // of a Send, at least 1
 	Time       units.Duration
 	At         units.Duration // earliest start, from the start of the run
@@ -96,11 +99,19 @@ type Span struct {
 	Background bool
 }
 
+// Group is GPUs whose data the switches of the network add up. Every member has the same number of Reduce operations, and the first ones of
+// all members are one reduction, the second ones another; they have the same size. The network carries them out in that order.
+type Group struct {
+	Members []fabric.GPUID
+	Channel int // which plane of the fabric, and which of several like trees of switches
+}
+
 // Plan is what is to be done: operations, and for each the operations that wait for it.
 type Plan struct {
-	Ops   []Op
-	Spans []Span
-	Steps int // training steps in the plan, 0 when it is no training job
+	Ops    []Op
+	Spans  []Span
+	Groups []Group
+	Steps  int // training steps in the plan, 0 when it is no training job
 
 	// Operations that depend on op i are after[start[i]:start[i+1]].
 	start []uint32
@@ -142,6 +153,12 @@ func (b *Builder) Span(s Span) SpanID {
 
 // Ops is how many operations have been added.
 func (b *Builder) Ops() int { return len(b.plan.Ops) }
+
+// Group adds a group.
+func (b *Builder) Group(g Group) GroupID {
+	b.plan.Groups = append(b.plan.Groups, g)
+	return GroupID(len(b.plan.Groups) - 1)
+}
 
 // join appends a Join at gpu.
 func (b *Builder) join(span SpanID, gpu fabric.GPUID, after []OpID) OpID {
