@@ -20,6 +20,14 @@ type Call struct {
 	From      Source
 	// Table tells rows of one run of nccl-tests apart from rows of another.
 	Table int
+
+	// What NCCL's inspector tells of one rank's call; of a row of nccl-tests they are not known.
+	Host     string
+	Comm     string // communicator
+	Rank     Value[int]
+	Peer     Value[int] // of a send or receive
+	Seq      int64      // number of the operation within its communicator
+	Protocol string     // "LL", "LL128", "SIMPLE"
 }
 
 // Step is one measured training step.
@@ -41,6 +49,9 @@ type Table struct {
 	// OutOfBounds is how many values were wrong, as the foot counts them.
 	OutOfBounds Value[int64]
 	From        Source
+
+	MinBytes Value[units.Bytes] // the smallest size that was run: an average over small sizes says little of the network
+	Hosts    []string           // of its ranks, in order of appearance, each once
 }
 
 // Perftest is one run of perftest (ib_write_bw and its kin).

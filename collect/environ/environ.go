@@ -125,6 +125,10 @@ func (v *Vars) command(list []string, n int) {
 		switch option := strings.TrimLeft(w, "-"); option {
 		case "bind-to", "map-by":
 			v.setting("mpirun."+option, list[i+1], n)
+		case "np", "n", "ntasks":
+			v.setting("mpirun.np", list[i+1], n)
+		case "H", "host":
+			v.setting("mpirun.host", list[i+1], n)
 		case "mca":
 			if i+2 < len(list) {
 				v.setting("mca."+list[i+1], list[i+2], n)

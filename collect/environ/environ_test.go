@@ -34,7 +34,7 @@ func TestVars(t *testing.T) {
 		{"conf", "# NCCL_DEBUG=INFO is for tests\nNCCL_TOPO_FILE=/opt/topo.xml", []string{"NCCL_TOPO_FILE=/opt/topo.xml"}, nil},
 		{"export", `export NCCL_ALGO="Ring,Tree"`, []string{"NCCL_ALGO=Ring,Tree"}, nil},
 		{"mpirun", "mpirun -np 16 -H node1:8,node2:8 --bind-to numa -map-by slot --mca btl_tcp_if_exclude docker0,lo -x NCCL_IB_DISABLE=1 -x NCCL_SOCKET_IFNAME-=eth0 -x PATH ./all_reduce_perf -b 8",
-			[]string{"NCCL_IB_DISABLE=1", "NCCL_SOCKET_IFNAME-=eth0"}, []string{"mpirun.bind-to=numa", "mpirun.map-by=slot", "mca.btl_tcp_if_exclude=docker0,lo"}},
+			[]string{"NCCL_IB_DISABLE=1", "NCCL_SOCKET_IFNAME-=eth0"}, []string{"mpirun.np=16", "mpirun.host=node1:8,node2:8", "mpirun.bind-to=numa", "mpirun.map-by=slot", "mca.btl_tcp_if_exclude=docker0,lo"}},
 		{"with a prompt", "$ NCCL_DEBUG=INFO NCCL_IB_TC=106 ./all_reduce_perf -b 8 -e 1G", []string{"NCCL_DEBUG=INFO", "NCCL_IB_TC=106"}, nil},
 		{"srun", "srun --export=NCCL_DEBUG=INFO,ALL -N 2 ./all_reduce_perf", []string{"NCCL_DEBUG=INFO,ALL"}, nil},
 	} {

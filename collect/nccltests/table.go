@@ -10,6 +10,7 @@ import (
 	"io"
 	"math"
 	"path"
+	"slices"
 	"strconv"
 	"strings"
 
@@ -40,7 +41,9 @@ type Table struct {
 	ranks   int
 	columns []string
 	open    bool // a table has begun and its foot has not come
-	at      int  // index into Inv.Tables of the open table
+	least   evidence.Value[units.Bytes]
+	hosts   []string
+	at      int // index into Inv.Tables of the open table
 }
 
 // New makes a reader for one input.
@@ -92,7 +95,12 @@ func (t *Table) Line(line []byte, n int) bool {
 	switch {
 	case strings.HasPrefix(text, "nThread "), strings.HasPrefix(text, "nccl-tests version"):
 		t.open = false
-		t.columns, t.ranks = nil, 0
+		t.columns, t.ranks, t.hosts = nil, 0, nil
+		if _, rest, ok := strings.Cut(text, "minBytes "); ok {
+			if v, ok := leading(rest); ok && v >= 0 {
+				t.least = evidence.Known(units.Bytes(v), t.f.At(n))
+			}
+		}
 		if strings.HasPrefix(text, "nccl-tests version") {
 			t.test = ""
 		}
@@ -101,6 +109,7 @@ func (t *Table) Line(line []byte, n int) bool {
 		t.test, t.open = strings.TrimSpace(name), false
 	case strings.HasPrefix(text, "Rank "):
 		t.ranks++
+		t.host(text)
 	case header(line) != nil:
 		t.columns, t.open = header(line), false
 		t.begin(n)
@@ -152,7 +161,21 @@ func (t *Table) begin(n int) {
 		return
 	}
 	t.open, t.at = true, len(t.f.Inv.Tables)
-	t.f.Inv.Tables = append(t.f.Inv.Tables, evidence.Table{Index: t.at, Test: t.test, Ranks: t.ranks, From: t.f.At(n)})
+	t.f.Inv.Tables = append(t.f.Inv.Tables, evidence.Table{Index: t.at, Test: t.test, Ranks: t.ranks, MinBytes: t.least, Hosts: t.hosts, From: t.f.At(n)})
+	t.least = evidence.Value[units.Bytes]{}
+}
+
+// host reads the host of "Rank  0 Group  0 Pid   2045 on  node1 device  0 [...]".
+func (t *Table) host(text string) {
+	_, rest, ok := strings.Cut(text, " on ")
+	f := strings.Fields(rest)
+	if !ok || len(f) < 2 || f[1] != "device" || len(t.hosts) >= evidence.MaxPorts {
+		return
+	}
+	name, _, _ := strings.Cut(f[0], ".")
+	if !slices.Contains(t.hosts, name) {
+		t.hosts = append(t.hosts, name)
+	}
 }
 
 func (t *Table) table() *evidence.Table { return &t.f.Inv.Tables[t.at] }

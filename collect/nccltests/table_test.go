@@ -136,3 +136,22 @@ func FuzzParse(f *testing.F) {
 		}
 	})
 }
+
+// What a run was of: its smallest size and its hosts, each once; the next run's own.
+func TestHeadOfTable(t *testing.T) {
+	inv := read(t, `# nThread 1 nGpus 1 minBytes 1073741824 maxBytes 8589934592 step: 2(factor)
+#  Rank  0 Group  0 Pid   2045 on  node1.example.net device  0 [0000:07:00] NVIDIA H100
+#  Rank  1 Group  0 Pid   2046 on  node1.example.net device  1 [0000:0a:00] NVIDIA H100
+#  Rank  2 Group  0 Pid   2047 on  node2.example.net device  0 [0000:07:00] NVIDIA H100
+# Avg bus bandwidth    : 9.84
+# nThread 1 nGpus 1 minBytes 8 maxBytes 8 step: 2(factor)
+# Avg bus bandwidth    : 1
+`)
+	if len(inv.Tables) != 2 {
+		t.Fatalf("%d tables", len(inv.Tables))
+	}
+	a, b := inv.Tables[0], inv.Tables[1]
+	if a.MinBytes.Or(0) != 1<<30 || fmt.Sprint(a.Hosts) != "[node1 node2]" || a.Ranks != 3 || b.MinBytes.Or(0) != 8 || len(b.Hosts) != 0 {
+		t.Errorf("%+v, %+v", a, b)
+	}
+}
