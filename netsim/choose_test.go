@@ -273,3 +273,42 @@ func TestNamesAreOneList(t *testing.T) {
 		}
 	}
 }
+
+// Every scheme and every law carries traffic to its end on three tiers and on two planes, while a link between switches flaps, and nothing is
+// lost but what was on that link, or had climbed to where only it led down.
+func TestEverySchemeOnEveryFabric(t *testing.T) {
+	tree := fabric.KAry(4, 1)
+	tree.Access, tree.Trunk = wire, wire
+	planes := fabric.DualPlane{Rails: 1, LeavesPerRail: 4, HostsPerLeaf: 4, Spines: 2, Bundle: 2, GPUsPerHost: 1, Access: wire, Trunk: wire}
+	for _, f := range []*fabric.Fabric{tree.Build(), planes.Build()} {
+		var b workload.Builder
+		for i := range 16 {
+			for j := 1; j <= 3; j++ {
+				op := send(i, (i+5*j)%16, 300_000)
+				op.At = units.Duration(j) * 10 * units.Microsecond
+				b.Add(op)
+			}
+		}
+		trunk := uint32(slices.IndexFunc(f.Ports, func(p fabric.Port) bool { return p.Endpoint < 0 && p.Uplink }))
+		check := func(c Config) {
+			c.Faults = []Fault{{Kind: LinkDown, Port: trunk, At: 15 * units.Microsecond, For: 20 * units.Microsecond, Detect: 5 * units.Microsecond}}
+			c.NIC.Timeout = 5
+			n, s := run(t, f, b.Plan(), c)
+			name := string(c.Path) + " " + string(c.NIC.Control)
+			if s.Stalled || n.left > 0 {
+				t.Errorf("%s: %d operations did not end", name, n.left)
+			}
+			for why, drops := range s.Drops {
+				if r := DropReason(why); drops > 0 && r != DropLinkDown && r != DropNoRoute && r != DropStale && r != DropOutOfOrder {
+					t.Errorf("%s: %d packets dropped: %v", name, drops, r)
+				}
+			}
+		}
+		for _, path := range PathChoice("").Choices() {
+			check(Config{Seed: 1, Path: PathChoice(path), NIC: NICConfig{Transport: UEC, Control: HPCC}})
+		}
+		for _, control := range Control("").Choices() {
+			check(Config{Seed: 1, Path: REPS, NIC: NICConfig{Transport: UEC, Control: Control(control)}})
+		}
+	}
+}
