@@ -119,8 +119,7 @@ func (n *Network) receiveData(ep, q, k uint32) {
 		n.noteArrived(q, k)
 	}
 	if pk.flags&marked != 0 {
-		n.congested(ep, q) // may move the pool
-		pk = &n.pool.packets[k]
+		n.congested(ep, q) // may move the pool: pk is void from here
 	}
 	switch n.transport {
 	case tPlace:
