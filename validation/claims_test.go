@@ -187,7 +187,7 @@ func TestLadderClaimRecovery(t *testing.T) {
 	t.Parallel()
 	s := example(t, "dcqcn-recovery")
 	total := func(change func(*netsim.DCQCNConfig)) float64 {
-		c := try(t, s, 4, workload.AllReduce, func(s *scenario.Scenario) { change(&s.NIC.DCQCN) })
+		c := try(t, s, 3, workload.AllReduce, func(s *scenario.Scenario) { change(&s.NIC.DCQCN) })
 		return mean(c.times)
 	}
 	calm := mean(try(t, s, 1, workload.AllReduce, func(s *scenario.Scenario) { s.Background = nil }).times)

@@ -171,8 +171,8 @@ func TestLadderPermutations(t *testing.T) {
 		{"htsim-roce", roce(), 0.1, 0.25, true},
 		{"ns3-dcqcn", ns3(), 0.1, 0.25, false},
 		{"ns3-hpcc", hpcc(), 0.1, 0.25, false},
-		{"htsim-nscc-oblivious", nscc(netsim.Oblivious), 0.05, 0.05, true},
-		{"htsim-nscc-reps", nscc(netsim.REPS), 0.05, 0.05, false},
+		{"htsim-nscc-oblivious", nscc(netsim.Oblivious), 0.06, 0.06, true},
+		{"htsim-nscc-reps", nscc(netsim.REPS), 0.06, 0.06, false},
 	}
 	for _, size := range []struct {
 		name                         string
@@ -191,10 +191,11 @@ func TestLadderPermutations(t *testing.T) {
 			why := fmt.Sprintf("one draw there, the median of %d here", size.seeds)
 			mid := near(peers, size.name+", "+sim.name+": median flow", "us", want.median, sim.median, why)
 			last := near(peers, size.name+", "+sim.name+": longest flow", "us", want.max, sim.longest, why)
-			if sim.name == "ns3-dcqcn" {
-				mid, last = mid.deviates("D2", 100, 160), last.deviates("D1", 340, 500)
+			median := quantile(d.medians, 0.5)
+			if sim.name == "ns3-dcqcn" { // in some draws the median flow is cut and in others not: the mean tells how often
+				mid, last, median = mid.deviates("D2", 105, 250), last.deviates("D1", 340, 500), mean(d.medians)
 			}
-			check(t, mid, quantile(d.medians, 0.5))
+			check(t, mid, median)
 			check(t, last, quantile(d.longest, 0.5))
 		}
 	}
@@ -250,7 +251,7 @@ func TestLadderCollectivesOfPeers(t *testing.T) {
 			for ep := range f.Endpoints {
 				again += float64(d.last.NIC(int32(ep)).LocalAckTimeout)
 			}
-			check(t, near(peers, "ring16x2MB, "+sim.name+": timeouts", "in the run", 0, 0, "nothing is lost or late").deviates("D4", 1, 500), again)
+			check(t, near(peers, "ring16x2MB, "+sim.name+": timeouts", "in the run", 0, 0, "nothing is lost or late"), again)
 		}
 		check(t, near(peers, "ring16x2MB, "+sim.name+": end", "us", ring.makespan, 0.005, alone), d.ends[0])
 		a2a := ref[[2]string{"a2a16x2MB", sim.name}]
@@ -259,7 +260,7 @@ func TestLadderCollectivesOfPeers(t *testing.T) {
 		check(t, near(peers, "a2a16x2MB, "+sim.name+": median flow", "us", a2a.median, sim.median, why), quantile(d.medians, 0.5))
 		last := near(peers, "a2a16x2MB, "+sim.name+": longest flow", "us", a2a.max, sim.longest, why)
 		if sim.name == "htsim-nscc-reps" {
-			last = last.deviates("D5", 60, 105)
+			last = last.deviates("D4", 60, 105)
 		}
 		check(t, last, quantile(d.longest, 0.5))
 		check(t, near(peers, "a2a16x2MB, "+sim.name+": end", "us", a2a.makespan, sim.end, why), quantile(d.ends, 0.5))

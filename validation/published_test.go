@@ -85,7 +85,7 @@ func TestLadderPauseUnfairness(t *testing.T) {
 func TestLadderECNSweep(t *testing.T) {
 	t.Parallel()
 	w := fabric.Wire{Rate: 100 * units.Gbps, Delay: units.Microsecond}
-	p, large := mixed(16, 0.5, w, 3)
+	p, large := mixed(16, 1500, 0.5, w, 3)
 	thresholds := []units.Bytes{12_500, 50_000, 100_000, 400_000}
 	var flows, packets []float64 // by threshold: mean of the large ones, 95th percentile of the small
 	for _, k := range thresholds {
@@ -121,11 +121,11 @@ func TestLadderECNSweep(t *testing.T) {
 }
 
 // mixed is traffic between random pairs, each on a connection of its own: 1 MB flows that load the hosts to the given share of w, and as many of one packet.
-func mixed(hosts int, load float64, w fabric.Wire, seed uint64) (p *workload.Plan, large []bool) {
+func mixed(hosts, messages int, load float64, w fabric.Wire, seed uint64) (p *workload.Plan, large []bool) {
 	rng := rand.New(rand.NewPCG(seed, 0x6d6978))
 	var b workload.Builder
 	at := 0.0
-	for range 1500 {
+	for range messages {
 		size := units.Bytes(1_000_000)
 		if rng.IntN(2) == 0 {
 			size = mtu

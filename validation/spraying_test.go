@@ -133,7 +133,7 @@ func TestLadderIRN(t *testing.T) {
 	t.Parallel()
 	w := fabric.Wire{Rate: 40 * units.Gbps, Delay: 2 * units.Microsecond}
 	f := leafSpine(4, 8, 8, w)
-	p, large := mixed(32, 0.4, w, 5)
+	p, large := mixed(32, 1000, 0.4, w, 5)
 	average := func(transport netsim.Transport, control netsim.Control, pfc bool) (flows, tail float64) {
 		c := dcqcn40()
 		c.NIC.Control, c.NIC.Transport, c.NIC.AckEvery = control, transport, 1
