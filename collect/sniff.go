@@ -37,6 +37,7 @@ const (
 	Unknown           Format = ""
 	NCCLLog           Format = Format(nccl.LogLine)
 	NCCLRAS           Format = Format(nccl.RASReport)
+	NCCLInspector     Format = "nccl inspector"
 	EthtoolStatistics Format = "ethtool -S"
 	EthtoolPause      Format = "ethtool -a"
 	EthtoolLink       Format = "ethtool"

@@ -12,6 +12,7 @@ import (
 	"github.com/shunt-network/shunt/collect/iproute"
 	"github.com/shunt-network/shunt/collect/manifest"
 	"github.com/shunt-network/shunt/collect/mlxlink"
+	"github.com/shunt-network/shunt/collect/nccl"
 	"github.com/shunt-network/shunt/collect/nettest"
 	"github.com/shunt-network/shunt/collect/sonic"
 	"github.com/shunt-network/shunt/collect/sysfs"
@@ -33,6 +34,8 @@ var values = []value{
 		return !s.List && slices.ContainsFunc(sonic.ConfigTables, func(name string) bool { return s.Has(name) })
 	}, sonic.ReadConfigDB},
 	{Bundle, func(s document.Shape) bool { return s.Has("schema") && s.Has("missing") && s.Has("elapsed_ms") }, manifest.Read},
+	{NCCLRAS, func(s document.Shape) bool { return s.Has("nccl_version", "communicators") }, nccl.ReadRAS},
+	{NCCLInspector, func(s document.Shape) bool { return s.Has("header", "metadata") }, nccl.ReadInspector},
 	{RDMALink, func(s document.Shape) bool { return s.List && s.Has("ifname", "physical_state") }, iproute.ReadRDMA},
 	{RDMAStatistic, func(s document.Shape) bool { return s.List && s.Has("ifname", "port") }, sysfs.ReadStatistic},
 	{IPAddr, func(s document.Shape) bool { return s.List && s.Has("ifname", "mtu") }, iproute.ReadAddr},

@@ -39,12 +39,15 @@ func (l *Log) info(m *message) {
 		l.pattern(m)
 	case c >= '0' && c <= '9' && bytes.Contains(msg, []byte(" coll channels, ")):
 		l.shape(m)
+	case l.tuning(m):
 	case c == 'c' && bytes.HasPrefix(msg, []byte("comm 0x")), c == 'n' && bytes.HasPrefix(msg, []byte("ncclComm")), c == '[' && bytes.HasPrefix(msg, []byte("[Rank ")):
 		l.comm(m)
 	case c == 'I' && bytes.HasPrefix(msg, []byte("Init timings")):
 		l.bounds.atLeast(2, 22, 0)
 	case c == 's' && bytes.HasPrefix(msg, []byte("socket")), c == 'n' && bytes.HasPrefix(msg, []byte("nccl")), c == 'C' && bytes.HasPrefix(msg, []byte("Call to ")):
 		l.retry(m)
+	case c >= 'A' && c <= 'S':
+		l.called(m)
 	}
 }
 

@@ -1,12 +1,13 @@
 // Package nccl owns reading what NCCL and its network plugins print: logs of NCCL 2.4 to 2.30 under any launcher,
-// and the text of the RAS service. Forms that changed between versions become the same evidence; where no
+// the reports of the RAS service and the records of the inspector. Forms that changed between versions become the same evidence; where no
 // banner tells the version, the forms themselves bound it.
 //
 // It judges nothing: which line is a cause and which a consequence belongs to diagnose. Lines are scanned, not
 // matched by regular expressions, because logs of large jobs have hundreds of megabytes.
 //
 // Read parser.go (limits, dispatch), header.go (what stands before a message), then info.go, channels.go and qp.go
-// (how a job was set up), warn.go, completion.go and async.go (what went wrong), version.go, ras.go.
+// (how a job was set up), tuning.go (what it called), warn.go, completion.go and async.go (what went wrong), version.go,
+// ras.go and rasjson.go, inspector.go.
 package nccl
 
 import (
@@ -48,6 +49,9 @@ type Log struct {
 	sizes    map[processID]int               // and the size of that communicator
 	devices  map[string][]evidence.DeviceUse // of the process of a host that listed its devices last
 	lists    map[string][]evidence.DeviceUse // every list that was seen
+	tuned    map[tuningKey]int               // index into NCCL.Tuning
+	calls    map[calledKey]int               // index into NCCL.CallsSeen
+	rasRanks int                             // kept of RAS reports
 	scratch  []byte
 	bounds   bounds
 	ras      ras
@@ -67,7 +71,7 @@ func NewLog(inv *evidence.Inventory, events *fragment.Events) *Log {
 		inv: inv, events: events, names: map[string]string{}, seen: map[string]struct{}{},
 		channels: map[channelKey]int{},
 		ranks:    map[processID]int{}, sizes: map[processID]int{}, devices: map[string][]evidence.DeviceUse{},
-		lists: map[string][]evidence.DeviceUse{},
+		lists: map[string][]evidence.DeviceUse{}, tuned: map[tuningKey]int{}, calls: map[calledKey]int{},
 	}
 }
 
@@ -116,6 +120,7 @@ func (l *Log) bare(f *fragment.Fragment, line []byte, i, n int) Source {
 	if version, ok := bytes.CutPrefix(line[i:], versionWord); ok {
 		l.version(version, f.Host, f.At(n))
 		if bytes.Contains(version, []byte(" compiled with CUDA")) {
+			l.ras.begin(l, f, n)
 			return RASReport // its first line
 		}
 		l.inv.NCCL.HasLog = true
