@@ -219,6 +219,19 @@ func writeFile(path string, write func(w io.Writer) (int64, error)) (k KeptFile,
 	return KeptFile{Name: filepath.Base(path), Rows: rows, Bytes: c.n, SHA256: hex.EncodeToString(c.h.Sum(nil))}, nil
 }
 
+// replaceFile writes a file beside its place and renames it, so that it is never there in part.
+func replaceFile(path string, write func(w io.Writer) error) error {
+	part := path + ".partial"
+	if _, err := writeFile(part, func(w io.Writer) (int64, error) { return 0, write(w) }); err != nil {
+		os.Remove(part)
+		return err
+	}
+	if err := os.Rename(part, path); err != nil {
+		return fmt.Errorf("scenario: %w", err)
+	}
+	return syncPath(filepath.Dir(path))
+}
+
 // eventLine is one line of events.jsonl. Fields without a meaning for the kind are left out.
 type eventLine struct {
 	TimePS   int64  `json:"time_ps"`

@@ -99,3 +99,15 @@ func (s *Scenario) TooLarge() bool {
 	f, err := s.build()
 	return err == nil && !s.Spec.Fits(f, workload.MaxOps)
 }
+
+// readable tells whether a field is there and takes a value, whatever the other fields are.
+func (s Source) readable(x Setting) error {
+	doc, problems := spec.Parse(s.File, s.Bytes)
+	if len(problems) > 0 {
+		return problems
+	}
+	if err := doc.Set(x.Path, x.Value, "--over "+x.String()); err != nil {
+		return err
+	}
+	return doc.Decode(&Scenario{}).Err()
+}

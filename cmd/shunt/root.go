@@ -9,6 +9,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/shunt-network/shunt/internal/spec"
+	"github.com/shunt-network/shunt/rules"
 )
 
 // main runs one command line and returns the exit code.
@@ -30,6 +31,11 @@ func (a *app) complain(command *cobra.Command, code int, err error) {
 	var problems spec.Problems
 	if errors.As(err, &problems) {
 		fmt.Fprintln(a.stderr, strings.TrimRight(problems.Error(), "\n"))
+		return
+	}
+	var mistakes *rules.MistakesError
+	if errors.As(err, &mistakes) {
+		fmt.Fprintln(a.stderr, mistakes.Error())
 		return
 	}
 	hint := ""
@@ -56,6 +62,6 @@ func (a *app) root() *cobra.Command {
 	root.SetIn(a.stdin)
 	root.SetOut(a.stdout)
 	root.SetErr(a.stderr)
-	root.AddCommand(a.explainCommand(), a.collectCommand(), a.simCommand(), a.perfCommand(), a.codesCommand(), a.versionCommand())
+	root.AddCommand(a.explainCommand(), a.collectCommand(), a.simCommand(), a.perfCommand(), a.compareCommand(), a.sweepCommand(), a.codesCommand(), a.rulesCommand(), a.versionCommand())
 	return root
 }
