@@ -8,5 +8,5 @@
 // list), then any cause: its head comment gives symptom, mechanism, evidence for and against, look-alikes.
 //
 // Codes are stable and never reused: P physical, H host and PCIe, L link and flow control, I addressing, R RDMA,
-// C collective library, J job, S security, X configuration. Each has a page in docs/codes.
+// C collective library, J job, S security, X configuration. Each has a page in docs/codes. U are rules of the user's own.
 package diagnose

@@ -32,12 +32,15 @@ type Result struct {
 // MaxFindings limits the findings of one cause: past it a fleet-wide fault would bury everything else.
 const MaxFindings = 20
 
-// layers is the bottom-up order in which causes of equal confidence are listed.
-const layers = "PHLIRCJSX"
+// layers is the bottom-up order in which causes of equal confidence are listed. U are rules of the user's own.
+const layers = "PHLIRCJSXU"
 
 // Run checks every cause of the list against the view. Findings that another finding explains are folded into
 // it; the rest are ordered by severity, then confidence, then from the physical layer up.
 func Run(v *View) Result { return run(v, Causes()) }
+
+// RunWith is Run with causes of the caller's own besides.
+func RunWith(v *View, more []Cause) Result { return run(v, slices.Concat(Causes(), more)) }
 
 func run(v *View, causes []Cause) Result {
 	v = v.withFacts()

@@ -39,11 +39,11 @@ func TestSymptoms(t *testing.T) {
 // what is above.
 func TestBottomUp(t *testing.T) {
 	var causes []Cause
-	for _, code := range []string{"X001", "C001", "P002", "S001", "J001", "R001", "I001", "L001", "H001", "P001"} {
+	for _, code := range []string{"U001", "X001", "C001", "P002", "S001", "J001", "R001", "I001", "L001", "H001", "P001"} {
 		causes = append(causes, cause(code, Warning, 0.5))
 	}
 	r := run(emptyView(), causes)
-	if diff := cmp.Diff([]string{"P001", "P002", "H001", "L001", "I001", "R001", "C001", "J001", "S001", "X001"}, codes(r.Findings)); diff != "" {
+	if diff := cmp.Diff([]string{"P001", "P002", "H001", "L001", "I001", "R001", "C001", "J001", "S001", "X001", "U001"}, codes(r.Findings)); diff != "" {
 		t.Errorf("(-want +got):\n%s", diff)
 	}
 	last := -1

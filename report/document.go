@@ -154,7 +154,9 @@ func findingSection(f diagnose.Finding) section {
 		}
 	}
 	add("settle", f.Settle)
-	list = append(list, pair{Key: "more", Commands: []string{"shunt codes " + f.Code}})
+	if paged(f.Code) {
+		list = append(list, pair{Key: "more", Commands: []string{"shunt codes " + f.Code}})
+	}
 	s.Parts = append(s.Parts, part{Pairs: list})
 	return s
 }

@@ -2,10 +2,12 @@ package report
 
 import (
 	"fmt"
+	"io/fs"
 	"strconv"
 	"strings"
 
 	"github.com/shunt-network/shunt/diagnose"
+	"github.com/shunt-network/shunt/docs/codes"
 	"github.com/shunt-network/shunt/units"
 )
 
@@ -50,7 +52,15 @@ func (t writer) finding(f diagnose.Finding) {
 	if f.Settle != "" {
 		t.keyword("settle:", f.Settle)
 	}
-	t.keyword("more:", "shunt codes "+f.Code)
+	if paged(f.Code) {
+		t.keyword("more:", "shunt codes "+f.Code)
+	}
+}
+
+// paged tells whether a code has a page; those of the user's own rules have none.
+func paged(code string) bool {
+	_, err := fs.Stat(codes.Pages, code+".md")
+	return err == nil
 }
 
 // title writes severity, code and title; what does not fit on the line goes on two columns in.

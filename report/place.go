@@ -74,7 +74,7 @@ var layers = []struct {
 	name   string
 }{
 	{'P', "physical"}, {'H', "host and PCIe"}, {'L', "link and flow control"}, {'I', "addressing"}, {'R', "RDMA"},
-	{'C', "collective library"}, {'J', "job"}, {'S', "security"}, {'X', "configuration"},
+	{'C', "collective library"}, {'J', "job"}, {'S', "security"}, {'X', "configuration"}, {'U', "rules of your own"},
 }
 
 // LayerOf is the layer a code belongs to, "" where its letter stands for none.

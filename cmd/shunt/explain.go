@@ -29,6 +29,8 @@ type explainOptions struct {
 	redact, ask                   bool
 	incident, hazard              bool
 	outputs                       outputs
+	rules                         []string         // files
+	causes                        []diagnose.Cause // of these files
 }
 
 // failOn is the least severity that makes explain exit with 1.
@@ -95,6 +97,7 @@ as they are, wrapped, mixed or half missing. - reads standard input.`,
 	f.BoolVar(&o.incident, "incident", false, "print the record of the incident (as -o incident)")
 	f.BoolVar(&o.hazard, "same-hazard", false, "look for the first finding of the first PATH in the other ones, each a host or more")
 	f.BoolVar(&o.redact, "redact", false, "replace names of hosts, addresses, GIDs, serial numbers and paths, the same by the same, in every output")
+	f.StringArrayVar(&o.rules, "rules", nil, "a file of rules of your own (docs/rules.md); repeatable")
 	f.BoolVar(&o.json, "json", false, "print JSON ("+report.Schema+"), as -o json")
 	f.Var(&o.failOn, "fail-on", "exit with 1 on findings of this severity or worse: critical, warning, note or none")
 	f.BoolVar(&o.noColor, "no-color", false, "no colour (as does NO_COLOR)")
@@ -144,6 +147,10 @@ func (a *app) explain(ctx context.Context, paths []string, o explainOptions) err
 	if err := reachable(paths); err != nil {
 		return err
 	}
+	var err error
+	if o.causes, err = ownCauses(ctx, o.rules); err != nil {
+		return err
+	}
 	if o.hazard {
 		return a.sameHazard(ctx, paths, o)
 	}
@@ -170,6 +177,7 @@ type answer struct {
 	report *report.Report
 	inv    *evidence.Inventory // nil where nothing came of the search
 	win    *telemetry.Window
+	own    []diagnose.Cause // of the user's rules
 }
 
 // unfinished is the answer of a search that was interrupted before it found anything.

@@ -94,4 +94,11 @@ func redactHazards(h *report.Hazards, inputs []*answer, paths []string) {
 func (d *answer) view() *diagnose.View { return &diagnose.View{Inv: d.inv, Win: d.win} }
 
 // cause finds the cause of a code among those the answer was made with.
-func (d *answer) cause(code string) (diagnose.Cause, bool) { return diagnose.CauseOf(code) }
+func (d *answer) cause(code string) (diagnose.Cause, bool) {
+	for _, c := range d.own {
+		if c.Code == code {
+			return c, true
+		}
+	}
+	return diagnose.CauseOf(code)
+}

@@ -16,12 +16,16 @@ import (
 	"github.com/rogpeppe/go-internal/testscript"
 
 	"github.com/shunt-network/shunt/diagnose"
+	"github.com/shunt-network/shunt/internal/celrules"
 	"github.com/shunt-network/shunt/report"
 )
 
-// The test binary plays the command when a script calls it.
+// The test binary plays the commands when a script calls them.
 func TestMain(m *testing.M) {
-	testscript.Main(m, map[string]func(){"shunt": func() { os.Exit(shunt()) }})
+	testscript.Main(m, map[string]func(){
+		"shunt":       func() { os.Exit(shunt()) },
+		"shunt-rules": func() { os.Exit(celrules.Main(os.Args[1:], os.Stdin, os.Stdout, os.Stderr)) },
+	})
 }
 
 func TestScripts(t *testing.T) {
@@ -30,6 +34,8 @@ func TestScripts(t *testing.T) {
 		RequireExplicitExec: true,
 		Setup: func(env *testscript.Env) error {
 			env.Setenv("TERM", "xterm")
+			bin, _, _ := strings.Cut(env.Getenv("PATH"), string(os.PathListSeparator)) // where the commands are
+			env.Setenv("SHUNT", filepath.Join(bin, "shunt"))
 			return nil
 		},
 		Condition: func(name string) (bool, error) {

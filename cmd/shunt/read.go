@@ -11,7 +11,7 @@ import (
 )
 
 // read explains files and folders of a cluster.
-func (a *app) read(ctx context.Context, paths []string, _ explainOptions) (*answer, error) {
+func (a *app) read(ctx context.Context, paths []string, o explainOptions) (*answer, error) {
 	type outcome struct {
 		d   *answer
 		err error
@@ -22,7 +22,8 @@ func (a *app) read(ctx context.Context, paths []string, _ explainOptions) (*answ
 		if err != nil {
 			return outcome{nil, unread(paths, err)}
 		}
-		return outcome{&answer{report.New(diagnose.Run(&diagnose.View{Inv: inv, Win: win}), inv, nil), inv, win}, nil}
+		result := diagnose.RunWith(&diagnose.View{Inv: inv, Win: win}, o.causes)
+		return outcome{&answer{report.New(result, inv, nil), inv, win, o.causes}, nil}
 	})
 	defer line.clear()
 	select {

@@ -8,6 +8,7 @@ import (
 	"math"
 	"slices"
 
+	"github.com/shunt-network/shunt/diagnose"
 	"github.com/shunt-network/shunt/evidence"
 	"github.com/shunt-network/shunt/internal/spec"
 	"github.com/shunt-network/shunt/netsim"
@@ -45,9 +46,14 @@ func (a *app) simulate(ctx context.Context, file string, o explainOptions) (*ans
 	}
 	run := runOf(s.Title, out.Run)
 	run.File = file
-	r := report.New(out.Result, out.Inventory, run)
+	result := out.Result
+	if len(o.causes) > 0 { // rules may explain what Shunt found, so all is judged together
+		result = diagnose.RunWith(&diagnose.View{Inv: out.Inventory, Win: out.Run.Window}, o.causes)
+		tried(result.Findings, out.Result.Findings)
+	}
+	r := report.New(result, out.Inventory, run)
 	r.Interrupted = interrupted
-	return &answer{r, out.Inventory, out.Run.Window}, nil
+	return &answer{r, out.Inventory, out.Run.Window, o.causes}, nil
 }
 
 // runOf sums up a run for the report: what the job felt, and what the network counted.

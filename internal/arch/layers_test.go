@@ -21,7 +21,7 @@ var layers = map[string]int{
 	"telemetry": 2, "evidence": 2, "workload": 2,
 	"netsim": 3, "netsim/...": 3, "flowsim": 3, "collect": 3, "collect/...": 3, "store": 3,
 	"diagnose": 4, "guard": 4, "lookback": 4, "collect/simtap": 4, "interop": 4, "interop/...": 4,
-	"report": 5, "scenario": 5, "plan": 5, "place": 5, "tune": 5,
+	"report": 5, "rules": 5, "scenario": 5, "plan": 5, "place": 5, "tune": 5,
 	"drill": 6, "lab": 6, "internal/...": 6, "web": 6, "validation": 6, "validation/...": 6,
 	"internal/actuate": 7,
 	"cmd/...":          8, "examples/...": 8,
