@@ -6,6 +6,7 @@ import (
 
 	"github.com/shunt-network/shunt/collect/environ"
 	"github.com/shunt-network/shunt/collect/ethtool"
+	"github.com/shunt-network/shunt/collect/flightrec"
 	"github.com/shunt-network/shunt/collect/fragment"
 	"github.com/shunt-network/shunt/collect/ibtools"
 	"github.com/shunt-network/shunt/collect/iproute"
@@ -38,6 +39,7 @@ const (
 	NCCLLog           Format = Format(nccl.LogLine)
 	NCCLRAS           Format = Format(nccl.RASReport)
 	NCCLInspector     Format = "nccl inspector"
+	FlightRecorder    Format = "flight recorder"
 	EthtoolStatistics Format = "ethtool -S"
 	EthtoolPause      Format = "ethtool -a"
 	EthtoolLink       Format = "ethtool"
@@ -184,6 +186,9 @@ func Sniff(name string, head []byte) Format {
 	s := newSession(Options{})
 	if l, ok := s.leafOf(name); ok {
 		return l.format
+	}
+	if flightrec.StartsPickle(head) {
+		return FlightRecorder
 	}
 	if notText(head) != "" {
 		return Unknown

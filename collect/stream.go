@@ -3,6 +3,7 @@ package collect
 import (
 	"bufio"
 	"fmt"
+	"github.com/shunt-network/shunt/collect/flightrec"
 	"github.com/shunt-network/shunt/collect/fragment"
 	"github.com/shunt-network/shunt/collect/irq"
 	"github.com/shunt-network/shunt/collect/joblog"
@@ -99,6 +100,10 @@ func (s *session) stream(in input, r io.Reader) {
 	if s.unpack(in, br) {
 		return
 	}
+	if flightrec.StartsPickle(head) {
+		s.pickle(f, br, in)
+		return
+	}
 	if why := notText(head); why != "" {
 		s.unreadable(in.show, why)
 		return
@@ -109,6 +114,24 @@ func (s *session) stream(in input, r io.Reader) {
 	if more, _ := br.Peek(1); limited.N <= 0 && len(more) > 0 {
 		s.unreadable(in.show, fmt.Sprintf("larger than %d bytes: the rest was not read", s.opt.MaxFileBytes))
 	}
+}
+
+// pickle reads a dump of PyTorch's flight recorder.
+func (s *session) pickle(f *fragment.Fragment, r io.Reader, in input) {
+	data, err := io.ReadAll(io.LimitReader(r, flightrec.MaxBytes+1))
+	switch {
+	case err != nil:
+		s.unreadable(in.show, reason(err))
+		return
+	case len(data) > flightrec.MaxBytes:
+		s.unreadable(in.show, fmt.Sprintf("pickle of more than %d MiB", flightrec.MaxBytes>>20))
+		return
+	}
+	if err := flightrec.ReadPickle(f, data); err != nil {
+		s.unreadable(in.show, err.Error())
+		return
+	}
+	s.inv.Files = append(s.inv.Files, evidence.File{Path: in.show, Format: string(FlightRecorder), Host: f.Host})
 }
 
 // part is an input with samples, and the moment it was made at.

@@ -8,6 +8,7 @@ import (
 
 	"github.com/shunt-network/shunt/collect/cloud"
 	"github.com/shunt-network/shunt/collect/document"
+	"github.com/shunt-network/shunt/collect/flightrec"
 	"github.com/shunt-network/shunt/collect/fragment"
 	"github.com/shunt-network/shunt/collect/iproute"
 	"github.com/shunt-network/shunt/collect/manifest"
@@ -36,6 +37,7 @@ var values = []value{
 	{Bundle, func(s document.Shape) bool { return s.Has("schema") && s.Has("missing") && s.Has("elapsed_ms") }, manifest.Read},
 	{NCCLRAS, func(s document.Shape) bool { return s.Has("nccl_version", "communicators") }, nccl.ReadRAS},
 	{NCCLInspector, func(s document.Shape) bool { return s.Has("header", "metadata") }, nccl.ReadInspector},
+	{FlightRecorder, func(s document.Shape) bool { return s.Has("entries", "version") || s.Has("entries", "pg_config") }, flightrec.Read},
 	{RDMALink, func(s document.Shape) bool { return s.List && s.Has("ifname", "physical_state") }, iproute.ReadRDMA},
 	{RDMAStatistic, func(s document.Shape) bool { return s.List && s.Has("ifname", "port") }, sysfs.ReadStatistic},
 	{IPAddr, func(s document.Shape) bool { return s.List && s.Has("ifname", "mtu") }, iproute.ReadAddr},

@@ -8,6 +8,7 @@ type Flow struct {
 	Src, Dst    string // hosts, or addresses where the host is not known
 	Application string // "rocev2" (UDP 4791), or what the port is known for
 	Priority    int8   // -1 where not told
+	DSCP        Value[int]
 	Bytes       units.Bytes
 	Start, End  units.Instant
 	Timed       bool

@@ -31,6 +31,7 @@ type Inventory struct {
 	NetTests   []NetTest      // iperf3, qperf
 	Flights    []FlightDump   // PyTorch's flight recorder, a dump a rank
 	Health     []HealthReport // findings of dcgmi
+	Captures   []Capture      // captured packets
 }
 
 // TopoNIC is a <net> of an NCCL topology file (NCCL_TOPO_DUMP_FILE).

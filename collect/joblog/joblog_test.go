@@ -46,6 +46,29 @@ func TestTorch(t *testing.T) {
 	}
 }
 
+// What older versions say, and what the ranks that did not time out say.
+func TestTorchVersions(t *testing.T) {
+	n := read(t, `[E ProcessGroupNCCL.cpp:587] [Rank 5] Watchdog caught collective operation timeout: WorkNCCL(OpType=ALLREDUCE, Timeout(ms)=1800000) ran for 1802710 milliseconds before timing out.
+[rank4]:[E ProcessGroupNCCL.cpp:1316] [Rank 4] Timeout at NCCL work: 77, last enqueued NCCL work: 80, last completed NCCL work: 76.
+[rank6]:[E1101 10:00:00.1 ProcessGroupNCCL.cpp:1282] [PG 0 Rank 6] Received a dump signal due to a collective timeout from rank 5 and we will try our best to dump the debug info. Last enqueued NCCL work: 12, last completed NCCL work: 11. This is most likely caused by incorrect usages.
+[rank7]:[E1101 10:00:00.1 ProcessGroupNCCL.cpp:1484] [PG 0 Rank 7] Process group watchdog thread terminated with exception: CUDA error: an illegal memory access was encountered
+`)
+	wantWork := []evidence.WorkState{
+		{Rank: 4, Enqueued: 80, Completed: 76, At: 77, From: evidence.Source{File: "f", Line: 2}},
+		{Rank: 6, Enqueued: 12, Completed: 11, At: -1, From: evidence.Source{File: "f", Line: 3}},
+	}
+	if diff := cmp.Diff(wantWork, n.Work); diff != "" {
+		t.Error(diff)
+	}
+	want := []evidence.Event{
+		{Kind: evidence.WatchdogTimeout, Rank: 5, What: "ALLREDUCE", File: "ProcessGroupNCCL.cpp"},
+		{Kind: evidence.CudaError, Rank: 7, What: "CUDA error: an illegal memory access was encountered", File: "ProcessGroupNCCL.cpp"},
+	}
+	if diff := cmp.Diff(want, n.Events, told, cmpopts.IgnoreFields(evidence.Event{}, "Time")); diff != "" {
+		t.Error(diff)
+	}
+}
+
 func TestOthers(t *testing.T) {
 	n := read(t, `[node1:7391 :0]         ib_mlx5_log.c:177  Transport retry count exceeded on mlx5_0:1/RoCE (synd 0x15 vend 0x81 hw_synd 0/0)
 [node2:2213736:0:2213736] ib_mlx5_log.c:171  Local protection on mlx5_1:2/IB (synd 0x4 vend 0x51 hw_synd 0/0)

@@ -423,3 +423,21 @@ func BenchmarkLog(b *testing.B) {
 	}
 	b.ReportMetric(float64(lines)*float64(b.N)/b.Elapsed().Seconds(), "lines/s")
 }
+
+// An exception alone still tells what NCCL reported last; beside a log it says nothing new.
+func TestLastError(t *testing.T) {
+	const exception = `torch.distributed.DistBackendError: NCCL error in: ../torch/csrc/distributed/c10d/ProcessGroupNCCL.cpp:1691, remote process exited or there was a network error, NCCL version 2.19.3
+ncclRemoteError: A call failed possibly due to a network error or a remote process exiting prematurely.
+Last error:
+NET/IB : Got completion from peer 192.0.2.1<42110> with error 12, opcode 0, len 0, vendor err 129
+Traceback
+`
+	n := read(t, exception)
+	if len(n.Events) != 1 || n.Events[0].Kind != evidence.CompletionError || n.Events[0].Status != 12 || n.Events[0].From.Line != 4 {
+		t.Errorf("%+v", n.Events)
+	}
+	n = read(t, "node1:1:1 [0] transport/net_ib.cc:1 NCCL WARN NET/IB : Got completion from peer 192.0.2.1<42110> with error 12, opcode 0, len 0, vendor err 129\n"+exception)
+	if len(n.Events) != 1 || n.Events[0].Host != "node1" {
+		t.Errorf("%+v", n.Events)
+	}
+}

@@ -52,6 +52,7 @@ type Log struct {
 	tuned    map[tuningKey]int               // index into NCCL.Tuning
 	calls    map[calledKey]int               // index into NCCL.CallsSeen
 	rasRanks int                             // kept of RAS reports
+	expected bool                            // the next line is the last error
 	scratch  []byte
 	bounds   bounds
 	ras      ras
@@ -132,8 +133,36 @@ func (l *Log) bare(f *fragment.Fragment, line []byte, i, n int) Source {
 	return None
 }
 
-// plain reads the lines without the word NCCL: the RAS report.
+// lastErrorWord begins what ncclGetLastError gave to whoever printed an exception. PyTorch puts the message on the
+// next line (getNcclErrorDetailStr in torch/csrc/distributed/c10d/NCCLUtils.cpp).
+var lastErrorWord = []byte("Last error:")
+
+// lastError reads the message. Where a log of NCCL was read the warning stands there, with its host.
+func (l *Log) lastError(f *fragment.Fragment, line []byte, n int) bool {
+	text := line
+	if i := bytes.Index(line, lastErrorWord); i >= 0 {
+		text = line[i+len(lastErrorWord):]
+		l.expected = true
+	}
+	text = bytes.TrimSpace(text)
+	if len(text) == 0 {
+		return l.expected
+	}
+	l.expected = false
+	if !l.inv.NCCL.HasLog {
+		m := message{header: header{level: levelWarn, msg: text, text: text}, name: f.Host, at: f.At(n)}
+		l.warn(&m)
+	}
+	return true
+}
+
+// plain reads the lines without the word NCCL: the RAS report, and the last error in an exception.
 func (l *Log) plain(f *fragment.Fragment, line []byte, n int) Source {
+	if l.expected || len(line) > 0 && line[len(line)-1] == ':' && bytes.HasSuffix(line, lastErrorWord) || bytes.HasPrefix(line, lastErrorWord) {
+		if l.lastError(f, line, n) {
+			return LogLine
+		}
+	}
 	if l.ras.line(l, f, line, n) {
 		return RASReport
 	}
