@@ -224,7 +224,7 @@ func TestNoAllocationPerPacket(t *testing.T) {
 
 func noAllocation(t *testing.T, cfg Config) {
 	t.Helper()
-	n := start(t, leafSpine(4, 4, 4), permutation(16, 200_000_000, 2), cfg)
+	n := start(t, leafSpine(2, 4, 4), permutation(8, 200_000_000, 2), cfg)
 	at := int64(400_000_000)
 	step := func() {
 		at += 20_000_000
