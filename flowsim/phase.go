@@ -250,6 +250,16 @@ type Phase struct {
 
 // Collective works out a call by every one of the groups, all at the same time. Call.Ranks is of no meaning; the groups share no GPU.
 func (e *Estimator) Collective(c workload.Call, groups [][]fabric.GPUID) (Phase, error) {
+	if len(groups) > 0 {
+		r := c
+		r.Ranks = groups[0]
+		switch r = r.Resolved(e.f); r.Algorithm {
+		case workload.Hierarchical, workload.NVLS, workload.InNetwork:
+			return Phase{}, fmt.Errorf("flowsim: a phase by the algorithm %s cannot be worked out as a whole; use ring or tree, or fewer ranks", r.Algorithm)
+		default:
+			c.Algorithm, c.Protocol = r.Algorithm, r.Protocol
+		}
+	}
 	if flows := countFlows(e.f, c, groups); flows > MaxFlows {
 		return Phase{}, fmt.Errorf("%w: %d in one phase, at most %d", ErrTooMany, flows, int64(MaxFlows))
 	}

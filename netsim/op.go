@@ -76,12 +76,16 @@ func (n *Network) start(id uint32) {
 		*free = max(*free, n.now) + int64(op.Time)
 		n.queue.push(newEvent(*free, evOpEnd, id))
 	case op.Kind == workload.Reduce:
-		n.enterReduction(id)
+		n.enterReduction(id, op)
 	case op.Src == op.Dst: // a copy within a GPU is no traffic
 		n.finish(id)
 	case n.local(op): // out of a GPU goes one transfer after the other
+		rate := n.f.NVLink.Rate
+		if op.Rate > 0 {
+			rate = min(rate, op.Rate)
+		}
 		free := &n.nvlinkFree[op.Src]
-		*free = max(*free, n.now) + int64(units.Serialize(op.Bytes, n.f.NVLink.Rate))
+		*free = max(*free, n.now) + int64(units.Serialize(op.Bytes, rate))
 		n.queue.push(newEvent(*free+int64(n.f.NVLink.Latency), evOpEnd, id))
 	default:
 		n.sendOp(id, op)

@@ -86,7 +86,20 @@ func (n *Network) buildReductions(c ReductionConfig) error {
 			errs = append(errs, fmt.Errorf("netsim: reduction group %d: %w", i, err))
 		}
 	}
-	return errors.Join(errs...)
+	if len(errs) > 0 {
+		return errors.Join(errs...)
+	}
+	for i := range n.plan.Ops {
+		op := &n.plan.Ops[i]
+		if op.Kind != workload.Reduce {
+			continue
+		}
+		r := &n.reductions[op.Group]
+		ports := n.f.GPUs[op.Src].NICs
+		w := &r.workers[r.member[n.f.Ports[ports[n.plan.Groups[op.Group].Channel%len(ports)]].Endpoint]]
+		w.order, w.ready = append(w.order, uint32(i)), append(w.ready, false)
+	}
+	return nil
 }
 
 func (n *Network) chunksOf(b units.Bytes) uint64 { return max(1, uint64((int64(b)+n.chunk-1)/n.chunk)) }

@@ -2,14 +2,19 @@ package netsim
 
 import (
 	"fmt"
+	"slices"
 
 	"github.com/shunt-network/shunt/units"
+	"github.com/shunt-network/shunt/workload"
 )
 
 // worker is one member of a reduction group at its NIC.
 type worker struct {
 	reduction, id, ep uint32
 
+	order  []uint32 // the operations of the member, in the order of the plan
+	ready  []bool   // which of them have been started
+	turn   int      // first one that is not under way
 	jobs   []reduceJob
 	posted uint64   // chunks of the operations that have started
 	next   []uint64 // by slot: the chunk that is out, or goes out next
@@ -44,13 +49,24 @@ func newWorker(reduction, id, ep uint32, slots uint64) worker {
 	return w
 }
 
-// enterReduction starts a Reduce at one of its members: all slots that are free begin.
-func (n *Network) enterReduction(id uint32) {
-	op := &n.plan.Ops[id]
+// enterReduction starts a Reduce at one of its members, when those of the same group before it have been: chunks are numbered in the order of the
+// plan, which is the same at all members.
+func (n *Network) enterReduction(id uint32, op *workload.Op) {
 	g := &n.plan.Groups[op.Group]
 	r := &n.reductions[op.Group]
 	ports := n.f.GPUs[op.Src].NICs
 	w := &r.workers[r.member[n.f.Ports[ports[g.Channel%len(ports)]].Endpoint]]
+	i, _ := slices.BinarySearch(w.order, id)
+	w.ready[i] = true
+	for w.turn < len(w.order) && w.ready[w.turn] {
+		n.postReduction(w, w.order[w.turn])
+		w.turn++
+	}
+}
+
+// postReduction adds an operation to a worker: all slots that are free begin.
+func (n *Network) postReduction(w *worker, id uint32) {
+	op := &n.plan.Ops[id]
 	chunks := n.chunksOf(op.Bytes)
 	w.jobs = append(w.jobs, reduceJob{op: id, prio: op.Priority, first: w.posted, end: w.posted + chunks, left: chunks, bytes: int64(op.Bytes)})
 	w.posted += chunks

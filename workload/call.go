@@ -13,18 +13,29 @@ const (
 	Ring   Algorithm = "ring"   // all_reduce, all_gather, reduce_scatter
 	Tree   Algorithm = "tree"   // all_reduce: double binary tree
 	Direct Algorithm = "direct" // alltoall, sendrecv: every pair on its own
+
+	Hierarchical Algorithm = "hierarchical" // all_reduce: within hosts over NVLink, a ring on every rail, within hosts again
+	NVLS         Algorithm = "nvls"         // all_reduce: as hierarchical, with NVSwitches that add up and multicast, and a tree on every rail
+	InNetwork    Algorithm = "in-network"   // all_reduce: as hierarchical, with the switches of the network adding up
+	Auto         Algorithm = "auto"         // what NCCL would take for the size
 )
 
 // Choices lists the algorithms.
-func (Algorithm) Choices() []string { return []string{string(Ring), string(Tree), string(Direct)} }
+func (Algorithm) Choices() []string {
+	return []string{string(Ring), string(Tree), string(Direct), string(Hierarchical), string(NVLS), string(InNetwork), string(Auto)}
+}
 
 // algorithms lists what each collective can be carried out by, its default first.
-var algorithms = [...][]Algorithm{AllReduce: {Ring, Tree}, AllGather: {Ring}, ReduceScatter: {Ring}, AllToAll: {Direct}, SendRecv: {Direct}}
+var algorithms = [...][]Algorithm{
+	AllReduce: {Ring, Tree, Hierarchical, NVLS, InNetwork, Auto}, AllGather: {Ring, Auto}, ReduceScatter: {Ring, Auto},
+	AllToAll: {Direct}, SendRecv: {Direct},
+}
 
 // Call is one call of a collective by all ranks of a communicator.
 type Call struct {
 	Collective Collective
-	Algorithm  Algorithm // empty: the default of the collective
+	Algorithm  Algorithm // empty: the default of the collective; ring where the ranks do not suit it
+	Protocol   Protocol  // empty: simple; auto chooses it too
 	Ranks      []fabric.GPUID
 	// Size is what nccl-tests prints as size: the bytes of the buffer of a rank for all_reduce and sendrecv, of the
 	// receive buffer for all_gather, of the send buffer for reduce_scatter and alltoall. Less than a byte a rank
@@ -72,7 +83,7 @@ func (b *Builder) Call(f *fabric.Fabric, c Call, after [][]OpID) []OpID {
 	c = c.withDefaults(f)
 	x := call{Call: c, b: b, f: f, after: after, exits: make([][]OpID, len(c.Ranks))}
 	x.span = b.Span(Span{
-		Name: c.Name, Collective: c.Collective, Algorithm: string(c.Algorithm), Bytes: c.Size,
+		Name: c.Name, Collective: c.Collective, Algorithm: string(c.Algorithm), Protocol: string(c.Protocol), Bytes: c.Size,
 		Ranks: len(c.Ranks), Step: c.Step, Warmup: c.Warmup,
 	})
 	switch {
@@ -80,6 +91,8 @@ func (b *Builder) Call(f *fabric.Fabric, c Call, after [][]OpID) []OpID {
 		// Alone, a rank has nothing to say and is done at once.
 	case c.Algorithm == Tree:
 		x.trees()
+	case c.Algorithm == Hierarchical || c.Algorithm == NVLS || c.Algorithm == InNetwork:
+		x.hierarchical()
 	case c.Collective == AllToAll:
 		x.allToAll()
 	case c.Collective == SendRecv:
@@ -98,6 +111,15 @@ func (c Call) withDefaults(f *fabric.Fabric) Call {
 	}
 	if c.Name == "" {
 		c.Name = c.Collective.String()
+	}
+	if c.Algorithm == Auto && n > 1 {
+		c.Algorithm, c.Protocol = c.tuned(f)
+	}
+	if c.Algorithm == Auto || c.fits(f) != "" {
+		c.Algorithm = Ring
+	}
+	if c.Protocol == "" {
+		c.Protocol = Simple
 	}
 	if c.Channels == 0 {
 		c.Channels = 1
@@ -120,16 +142,17 @@ type call struct {
 	span  SpanID
 	after [][]OpID
 	exits [][]OpID // by rank: what must be done before the call is over there
+	base  int      // number of the first piece of data
 }
 
 // send adds a transfer from rank i to rank j.
 func (x *call) send(i, j int, channel int, bytes units.Bytes, piece int, reduce bool) OpID {
 	op := x.b.Add(Op{
 		Kind: Send, Priority: x.Priority, Channel: x.Comm + uint16(channel), Span: x.span,
-		Src: x.Ranks[i], Dst: x.Ranks[j], Bytes: bytes,
+		Src: x.Ranks[i], Dst: x.Ranks[j], Bytes: x.Protocol.onWire(bytes),
 	})
 	if x.b.trace != nil {
-		x.b.trace(op, cargo{x.span, piece, reduce})
+		x.b.trace(op, cargo{span: x.span, piece: x.base + piece, reduce: reduce})
 	}
 	return op
 }

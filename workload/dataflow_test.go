@@ -30,8 +30,9 @@ type flow struct {
 	plan  *Plan
 	carry map[OpID]cargo
 	rank  map[fabric.GPUID]int
-	hold  []map[int][]uint8 // rank -> piece -> contributions by rank
-	start map[OpID][]uint8
+	hold  []map[int][]uint8  // rank -> piece -> contributions by rank
+	start map[OpID][][]uint8 // what an operation takes of each of its pieces
+	begun map[OpID]bool
 	ended map[OpID]bool
 }
 
@@ -55,20 +56,25 @@ func (x *flow) run(r *rand.Rand, n int, done func(op OpID)) {
 	for len(ready)+len(busy) > 0 {
 		if len(busy) == 0 || len(ready) > 0 && r.IntN(2) == 0 {
 			op := take(&ready)
-			if c, ok := x.carry[op]; ok {
-				x.start[op] = append([]uint8(nil), x.of(x.rank[x.plan.Ops[op].Src], c.piece, n)...)
-			}
+			x.begin(op, n)
 			busy = append(busy, op)
 			continue
 		}
 		op := take(&busy)
-		if c, ok := x.carry[op]; ok {
-			to := x.of(x.rank[x.plan.Ops[op].Dst], c.piece, n)
-			for i, times := range x.start[op] {
-				if c.reduce {
-					times += to[i]
+		if x.plan.Ops[op].Kind == Reduce {
+			if !x.sum(op, n) {
+				busy = append(busy, op)
+				continue // the other members have to begin first
+			}
+		} else if c, ok := x.carry[op]; ok {
+			for p, piece := range x.start[op] {
+				to := x.of(x.rank[x.plan.Ops[op].Dst], c.piece+p, n)
+				for i, times := range piece {
+					if c.reduce {
+						times += to[i]
+					}
+					to[i] = times
 				}
-				to[i] = times
 			}
 			delete(x.start, op)
 		}
@@ -84,6 +90,38 @@ func (x *flow) run(r *rand.Rand, n int, done func(op OpID)) {
 	if ended != len(x.plan.Ops) {
 		x.t.Fatalf("%d of %d operations ended: the rest waits for itself", ended, len(x.plan.Ops))
 	}
+}
+
+// begin takes what an operation's source holds.
+func (x *flow) begin(op OpID, n int) {
+	x.begun[op] = true
+	c, ok := x.carry[op]
+	if !ok {
+		return
+	}
+	for p := range max(1, c.count) {
+		x.start[op] = append(x.start[op], append([]uint8(nil), x.of(x.rank[x.plan.Ops[op].Src], c.piece+p, n)...))
+	}
+}
+
+// sum ends a Reduce: the member holds what all members had when they began. It is false while one has not begun.
+func (x *flow) sum(op OpID, n int) bool {
+	o := &x.plan.Ops[op]
+	c := x.carry[op]
+	total := make([]uint8, n)
+	for other, oc := range x.carry {
+		if p := &x.plan.Ops[other]; p.Kind != Reduce || p.Group != o.Group || oc.piece != c.piece {
+			continue
+		}
+		if !x.begun[other] {
+			return false
+		}
+		for i, times := range x.start[other][0] {
+			total[i] += times
+		}
+	}
+	copy(x.of(x.rank[o.Dst], c.piece, n), total)
+	return true
 }
 
 // of is what rank holds of piece. Before anything arrives that is its own contribution.
@@ -117,9 +155,14 @@ func check(t *testing.T, f *fabric.Fabric, c Call) {
 	receiver := map[int]int{} // and its receiver
 	for op, cg := range carry {
 		o := plan.Ops[op]
-		sent += o.Bytes
-		if o.Bytes < 1 || o.Src == o.Dst {
+		if o.Bytes < 1 || o.Src == o.Dst && o.Kind == Send {
 			t.Fatalf("operation %+v", o)
+		}
+		if o.Kind == Send {
+			sent += o.Bytes
+		}
+		if cg.count > 1 { // its pieces are told apart elsewhere
+			continue
 		}
 		if was, ok := pieceBytes[cg.piece]; ok && was != o.Bytes {
 			t.Fatalf("piece %d is %d bytes here and %d there", cg.piece, was, o.Bytes)
@@ -131,11 +174,28 @@ func check(t *testing.T, f *fabric.Fabric, c Call) {
 	for _, size := range pieceBytes {
 		whole += size
 	}
+	for op, cg := range carry {
+		if cg.count > 1 {
+			var sum units.Bytes
+			for p := range cg.count {
+				sum += pieceBytes[cg.piece+p]
+			}
+			if sum != plan.Ops[op].Bytes {
+				t.Fatalf("%v %s: an operation of %d bytes carries pieces of %d", c.Collective, c.Algorithm, plan.Ops[op].Bytes, sum)
+			}
+		}
+	}
 	size, peers := max(c.Size, units.Bytes(n)), units.Bytes(n-1)
 	wantSent, wantWhole := peers*size, size
 	switch c.Collective {
 	case AllReduce:
 		wantSent = 2 * peers * size
+		if c.Algorithm == InNetwork { // what the network adds up is no Send
+			hosts := units.Bytes(len(byHost(f, c.Ranks)))
+			if wantSent = 0; f.NVLink.Rate > 0 {
+				wantSent = 2 * (units.Bytes(n) - hosts) * size
+			}
+		}
 	case AllToAll: // rank j's part goes to it from everybody else: all parts n-1 times
 		wantWhole = wantSent
 	case SendRecv:
@@ -145,7 +205,7 @@ func check(t *testing.T, f *fabric.Fabric, c Call) {
 		t.Errorf("%v %s of %d over %d ranks: %d bytes sent in pieces of %d, want %d and %d", c.Collective, c.Algorithm, c.Size, n, sent, whole, wantSent, wantWhole)
 	}
 	for seed := range uint64(4) {
-		x := flow{t: t, plan: plan, carry: carry, rank: rank, hold: make([]map[int][]uint8, n), start: map[OpID][]uint8{}, ended: map[OpID]bool{}}
+		x := flow{t: t, plan: plan, carry: carry, rank: rank, hold: make([]map[int][]uint8, n), start: map[OpID][][]uint8{}, begun: map[OpID]bool{}, ended: map[OpID]bool{}}
 		for i := range x.hold {
 			x.hold[i] = map[int][]uint8{}
 		}
@@ -217,6 +277,22 @@ func TestCollectives(t *testing.T) {
 			some := []fabric.GPUID{ranks[3], ranks[0], ranks[2]}
 			check(t, f, Call{Collective: AllReduce, Ranks: some, Size: 4096})
 			check(t, f, Call{Collective: AllReduce, Algorithm: Tree, Ranks: some, Size: 4096})
+		}
+	}
+	// Hierarchical calls, with NVLink and without, on hosts of one and of several GPUs.
+	for _, shape := range [][2]int{{1, 4}, {2, 1}, {3, 1}, {2, 2}, {3, 4}, {4, 3}} {
+		for _, nvlink := range []units.Rate{0, 3600 * units.Gbps} {
+			f := cluster(shape[0], shape[1])
+			f.NVLink.Rate = nvlink
+			for _, alg := range []Algorithm{Hierarchical, InNetwork} {
+				c := Call{Collective: AllReduce, Algorithm: alg, Ranks: ranksOf(f)}
+				for _, size := range []units.Bytes{1, 1000, 3 * units.MiB, 40 * units.MiB} {
+					c.Size = size
+					check(t, f, c)
+				}
+				c.Chunks, c.Size = 3, 1_000_003
+				check(t, f, c)
+			}
 		}
 	}
 	// Many chunks, more than a connection has slots.

@@ -92,6 +92,7 @@ type Span struct {
 	Name       string     // "dp all_reduce", "storage", "forward"
 	Collective Collective // NoCollective for compute and background traffic
 	Algorithm  string     // "ring", "tree", "direct"; empty for compute
+	Protocol   string     // of NCCL: "simple", "ll", "ll128"; empty for compute and background traffic
 	Bytes      units.Bytes
 	Ranks      int
 	Step       int  // training step the span belongs to, from 0; -1 when none
@@ -131,6 +132,8 @@ type Builder struct {
 	plan  Plan
 	edges []edge
 
+	groups map[string]GroupID // only looked up
+
 	// trace tells what a Send carries, so that a test can follow the data; nil outside of tests.
 	trace func(op OpID, c cargo)
 }
@@ -140,6 +143,7 @@ type Builder struct {
 type cargo struct {
 	span   SpanID
 	piece  int
+	count  int // pieces from there on, 0 for one
 	reduce bool
 }
 

@@ -12,7 +12,7 @@ import (
 
 // Spec is what runs on a fabric, as people write it: one job, and the traffic of others beside it.
 type Spec struct {
-	Job        Job          `yaml:"job" required:"true" doc:"what is measured: one of collective, step, pattern"`
+	Job        Job          `yaml:"job" doc:"what is measured: one of collective, step, pattern"`
 	Background []Background `yaml:"background" doc:"traffic of others, which the run does not wait for"`
 }
 
@@ -129,6 +129,11 @@ func (j *CollectiveJob) plan(b *Builder, f *fabric.Fabric, priority uint8, budge
 		return nil
 	}
 	checkAlgorithm(j.Kind, j.Algorithm, at+".algorithm", tell)
+	if ranks != nil {
+		if why := j.call(ranks).fits(f); why != "" {
+			tell(at+".algorithm", "%s does not suit the ranks: %s", j.Algorithm, why)
+		}
+	}
 	if j.InFlight != 0 && j.Kind != AllToAll {
 		tell(at+".in_flight", "in_flight applies to alltoall alone; remove it")
 	}
@@ -199,6 +204,8 @@ func (c Call) ops(f *fabric.Fabric) int64 {
 	n, ch, chunks := int64(len(c.Ranks)), int64(c.Channels), int64(c.Chunks)
 	share := max(1, c.Size/units.Bytes(ch)) // of a channel
 	switch {
+	case c.Algorithm == Hierarchical || c.Algorithm == NVLS || c.Algorithm == InNetwork:
+		return c.hierarchyOps(f)
 	case c.Algorithm == Tree:
 		if chunks == 0 {
 			chunks = int64(pieces(share/2+1, stepBytes))

@@ -46,7 +46,7 @@ func TestCollectiveJob(t *testing.T) {
 	if len(p.Spans) != 3 || !p.Spans[0].Warmup || p.Spans[2].Warmup || p.Steps != 0 {
 		t.Fatalf("spans %+v", p.Spans)
 	}
-	want := Span{Name: "all_reduce", Collective: AllReduce, Algorithm: "ring", Bytes: 4 * units.MiB, Ranks: 4, Step: -1}
+	want := Span{Name: "all_reduce", Collective: AllReduce, Algorithm: "ring", Protocol: "simple", Bytes: 4 * units.MiB, Ranks: 4, Step: -1}
 	if diff := cmp.Diff(want, p.Spans[1]); diff != "" {
 		t.Error(diff)
 	}
