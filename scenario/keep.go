@@ -62,13 +62,19 @@ type KeptFile struct {
 	SHA256 string `json:"sha256"`
 }
 
+// Extra is a further file of a kept run: a picture of it.
+type Extra struct {
+	Name  string
+	Bytes []byte
+}
+
 // ErrExists refuses to write a run over something else.
 var ErrExists = errors.New("exists already")
 
 // Keep writes the run to a folder that does not exist yet, or is empty, or holds a kept run and replace is set. The folder appears
 // whole or not at all: it is written beside its place and renamed when everything is on disk. meta holds title, version and
 // set; source is the file the scenario was read from.
-func (r *Run) Keep(dir string, meta Kept, source []byte, log *Log, replace bool) (Kept, error) {
+func (r *Run) Keep(dir string, meta Kept, source []byte, log *Log, replace bool, extra ...Extra) (Kept, error) {
 	if err := Vacant(dir, replace); err != nil {
 		return Kept{}, err
 	}
@@ -92,6 +98,13 @@ func (r *Run) Keep(dir string, meta Kept, source []byte, log *Log, replace bool)
 			continue // it has neither
 		}
 		file, err := writeFile(filepath.Join(part, f.name), f.write)
+		if err != nil {
+			return Kept{}, err
+		}
+		k.Files = append(k.Files, file)
+	}
+	for _, x := range extra {
+		file, err := writeFile(filepath.Join(part, x.Name), func(w io.Writer) (int64, error) { _, err := w.Write(x.Bytes); return 0, err })
 		if err != nil {
 			return Kept{}, err
 		}
@@ -217,6 +230,11 @@ func writeFile(path string, write func(w io.Writer) (int64, error)) (k KeptFile,
 		return k, fmt.Errorf("scenario: %s: %w", path, err)
 	}
 	return KeptFile{Name: filepath.Base(path), Rows: rows, Bytes: c.n, SHA256: hex.EncodeToString(c.h.Sum(nil))}, nil
+}
+
+// WriteFile writes a file whole or not at all.
+func WriteFile(path string, src []byte) error {
+	return replaceFile(path, func(w io.Writer) error { _, err := w.Write(src); return err })
 }
 
 // replaceFile writes a file beside its place and renames it, so that it is never there in part.

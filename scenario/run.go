@@ -97,6 +97,7 @@ func (s *Scenario) packets(ctx context.Context, progress func(done float64), log
 	}
 	r.Window = tap.Finish(net.Now())
 	r.Inventory = simtap.Inventory(f, plan, c, net.Ops())
+	r.Inventory.Unreadable = append(r.Inventory.Unreadable, s.imported.notes...)
 	if tap.Truncated() {
 		r.Inventory.Unreadable = append(r.Inventory.Unreadable, evidence.Unreadable{Why: fmt.Sprintf("the fabric has more than %d series; some are missing", telemetry.MaxPoints)})
 	}
@@ -110,7 +111,8 @@ func (s *Scenario) packets(ctx context.Context, progress func(done float64), log
 // build makes the network of the scenario.
 func (s *Scenario) build() (*fabric.Fabric, error) {
 	var problems spec.Problems
-	f := s.built.build(s.Fabric, s.file().Reporter(&problems, "fabric"))
+	s.imported = imported{}
+	f := s.network(s.file().Reporter(&problems, ""))
 	return f, problems.Err()
 }
 

@@ -91,13 +91,17 @@ func (s Source) With(set ...Setting) (*Scenario, error) {
 
 // checkAnySize is check for a job of any size: one that is too large to be written out may still be worked out in phases.
 func (s *Scenario) checkAnySize(problems *spec.Problems) {
-	s.checkWith(problems, func(f *fabric.Fabric, report func(path, text string)) { s.Spec.Check(f, report) })
+	s.checkWith(problems, func(f *fabric.Fabric, report func(path, text string)) {
+		if s.Import == nil || s.Import.Job == "" {
+			s.Spec.Check(f, report)
+		}
+	})
 }
 
 // TooLarge tells whether the job has more operations than can be carried out one by one; the flow engine then works it out in phases.
 func (s *Scenario) TooLarge() bool {
 	f, err := s.build()
-	return err == nil && !s.Spec.Fits(f, workload.MaxOps)
+	return err == nil && (s.Import == nil || s.Import.Job == "") && !s.Spec.Fits(f, workload.MaxOps)
 }
 
 // readable tells whether a field is there and takes a value, whatever the other fields are.

@@ -21,7 +21,8 @@ type Scenario struct {
 	_             struct{}            `doc:"An experiment: a network, a job on it, and what goes wrong."`
 	Title         string              `yaml:"title" required:"true" doc:"one line that says what the experiment is"`
 	Seed          uint64              `yaml:"seed" doc:"seed of every random choice (default 0)"`
-	Fabric        fabric.Spec         `yaml:"fabric" required:"true" doc:"the network"`
+	Import        *Import             `yaml:"import" doc:"network and job from files of other simulators"`
+	Fabric        fabric.Spec         `yaml:"fabric" doc:"the network"`
 	Switch        netsim.SwitchConfig `yaml:"switch" doc:"buffers, PFC, ECN and scheduling of every switch"`
 	NIC           netsim.NICConfig    `yaml:"nic" doc:"transport and congestion control of every NIC"`
 	PathChoice    netsim.PathChoice   `yaml:"path_choice" doc:"how one of several equal-cost paths is chosen"`
@@ -31,8 +32,9 @@ type Scenario struct {
 	Limit         units.Duration      `yaml:"limit" min:"1us" doc:"simulated time at which the run is cut (default 1s)"`
 	Expect        Expect              `yaml:"expect" doc:"what a diagnosis must come to; checked by the tests and by nothing else"`
 
-	doc   *spec.Doc
-	built *built
+	doc      *spec.Doc
+	built    *built
+	imported imported
 }
 
 // FaultKind is netsim's with its choices for the reader of the file.
@@ -117,7 +119,11 @@ func (s *Scenario) check(problems *spec.Problems) {
 
 // checkWith is check with another check of the job.
 func (s *Scenario) checkWith(problems *spec.Problems, job func(f *fabric.Fabric, report func(path, text string))) {
-	f := s.built.build(s.Fabric, s.doc.Reporter(problems, "fabric"))
+	if err := s.checkImport(); err != nil {
+		*problems = append(*problems, s.doc.Problem("import", err.Error()))
+		return
+	}
+	f := s.network(s.doc.Reporter(problems, ""))
 	if f != nil {
 		job(f, s.doc.Reporter(problems, ""))
 		s.faults(f, s.doc.Reporter(problems, ""))
@@ -143,12 +149,15 @@ func knownCode(code string) bool {
 
 // plan writes out the job and the background traffic on a fabric.
 func (s *Scenario) plan(f *fabric.Fabric, report func(path, text string)) *workload.Plan {
+	if s.Import != nil && s.Import.Job != "" {
+		return s.imports(f, report)
+	}
 	return s.Spec.Plan(f, s.Seed, report)
 }
 
 // config is the configuration of the simulator, with its defaults filled in.
 func (s *Scenario) config(faults []netsim.Fault) netsim.Config {
-	return netsim.Defaults(netsim.Config{Seed: s.Seed, Switch: s.Switch, NIC: s.NIC, Path: s.PathChoice, PathParams: s.Path, Faults: faults})
+	return netsim.Defaults(s.withImported(netsim.Config{Seed: s.Seed, Switch: s.Switch, NIC: s.NIC, Path: s.PathChoice, PathParams: s.Path, Faults: faults}))
 }
 
 // faults resolves the names of the faults to ports of the fabric.

@@ -30,8 +30,9 @@ func scenarioAmong(paths []string) (file string, ok bool, err error) {
 	return file, ok, nil
 }
 
-// scenarioAt tells whether path is a scenario: a folder with scenario.yaml in it, or a YAML file with the key
-// fabric or job at its top. One that lacks the other key is meant as a scenario too, and is told what it lacks.
+// scenarioAt tells whether path is a scenario: a folder with scenario.yaml in it, a file of that name, or a YAML file
+// with the key fabric, job or import at its top. One that lacks the rest is meant as a scenario too, and is told what it
+// lacks.
 func scenarioAt(path string) (file string, ok bool) {
 	info, err := os.Stat(path)
 	if err != nil {
@@ -44,7 +45,7 @@ func scenarioAt(path string) (file string, ok bool) {
 	}
 	switch strings.ToLower(filepath.Ext(path)) {
 	case ".yaml", ".yml":
-		return path, topKeys(path)
+		return path, filepath.Base(path) == scenarioName || topKeys(path)
 	}
 	return "", false
 }
@@ -59,7 +60,7 @@ func topKeys(path string) bool {
 	lines := bufio.NewScanner(f)
 	lines.Buffer(nil, maxSniff)
 	for read := 0; read < maxSniff && lines.Scan(); read += len(lines.Bytes()) + 1 {
-		if line := lines.Text(); strings.HasPrefix(line, "fabric:") || strings.HasPrefix(line, "job:") {
+		if line := lines.Text(); strings.HasPrefix(line, "fabric:") || strings.HasPrefix(line, "job:") || strings.HasPrefix(line, "import:") {
 			return true
 		}
 	}
