@@ -14,7 +14,9 @@ import (
 	"github.com/shunt-network/shunt/collect/manifest"
 	"github.com/shunt-network/shunt/collect/mlxlink"
 	"github.com/shunt-network/shunt/collect/nccl"
+	"github.com/shunt-network/shunt/collect/nccltests"
 	"github.com/shunt-network/shunt/collect/nettest"
+	"github.com/shunt-network/shunt/collect/perftest"
 	"github.com/shunt-network/shunt/collect/sonic"
 	"github.com/shunt-network/shunt/collect/sysfs"
 )
@@ -38,6 +40,8 @@ var values = []value{
 	{NCCLRAS, func(s document.Shape) bool { return s.Has("nccl_version", "communicators") }, nccl.ReadRAS},
 	{NCCLInspector, func(s document.Shape) bool { return s.Has("header", "metadata") }, nccl.ReadInspector},
 	{FlightRecorder, func(s document.Shape) bool { return s.Has("entries", "version") || s.Has("entries", "pg_config") }, flightrec.Read},
+	{NCCLTests, func(s document.Shape) bool { return s.Has("config", "results") }, nccltests.Read},
+	{Perftest, func(s document.Shape) bool { return s.Has("test_info", "results") }, perftest.Read},
 	{RDMALink, func(s document.Shape) bool { return s.List && s.Has("ifname", "physical_state") }, iproute.ReadRDMA},
 	{RDMAStatistic, func(s document.Shape) bool { return s.List && s.Has("ifname", "port") }, sysfs.ReadStatistic},
 	{IPAddr, func(s document.Shape) bool { return s.List && s.Has("ifname", "mtu") }, iproute.ReadAddr},

@@ -9,6 +9,7 @@ import (
 
 	"github.com/shunt-network/shunt/collect/fragment"
 	"github.com/shunt-network/shunt/evidence"
+	"github.com/shunt-network/shunt/units"
 )
 
 func read(t testing.TB, text string) *evidence.Inventory {
@@ -121,6 +122,29 @@ func TestTestOf(t *testing.T) {
 	}
 }
 
+// JSON and text say the same.
+func TestRead(t *testing.T) {
+	inv := &evidence.Inventory{}
+	err := Read(fragment.New(inv, "f"), []byte(`{"nccl_version":"2.28.9","config":{"nthreads":1,"minimum_bytes":8,"devices":[{"rank":0,"hostname":"node1"},{"rank":1,"hostname":"node2"}]},
+"results":[{"size":1048576,"count":262144,"type":"float","redop":"sum","root":"    -1","out_of_place":{"time":100.5,"alg_bw":10.4,"bus_bw":10.4,"nwrong":0},"in_place":{"cpu_time":99,"alg_bw":10.6,"bus_bw":10.6,"nwrong":null},"actual_iterations":20,"experiment_name":"all_reduce_perf"},
+{"size":8,"out_of_place":null,"in_place":{"time":-1,"alg_bw":0,"bus_bw":0}}],
+"out_of_bounds":{"count":0,"okay":true},"average_bus_bandwidth":{"bandwidth":10.5,"okay":"unchecked"}}`), 3)
+	if err != nil {
+		t.Fatal(err)
+	}
+	at := evidence.Source{File: "f", Line: 3}
+	want := []evidence.Call{
+		{Name: "all_reduce_perf", Kind: "all_reduce", Bytes: 1 << 20, Ranks: 2, Step: -1, Wrong: 0, Time: units.Duration(100.5 * float64(units.Microsecond)), AlgBW: 10.4, BusBW: 10.4, From: at},
+		{Name: "all_reduce_perf", Kind: "all_reduce", Bytes: 1 << 20, Ranks: 2, Step: -1, Wrong: -1, Time: 99 * units.Microsecond, AlgBW: 10.6, BusBW: 10.6, InPlace: true, From: at},
+	}
+	if diff := cmp.Diff(want, inv.Calls, cmp.Comparer(func(a, b evidence.Value[int]) bool { return a == b })); diff != "" {
+		t.Error(diff)
+	}
+	if tb := inv.Tables[0]; tb.AvgBusBW.Or(0) != 10.5 || tb.OutOfBounds.Or(-1) != 0 || tb.MinBytes.Or(0) != 8 || len(tb.Hosts) != 2 || tb.Ranks != 2 {
+		t.Errorf("%+v", tb)
+	}
+}
+
 func FuzzParse(f *testing.F) {
 	f.Add("#  size count type redop root time algbw busbw #wrong time algbw busbw #wrong\n 8 2 float sum -1 1 2 3 N/A 4 5 6 7\n# Avg bus bandwidth : nan\n# Out of bounds values : x")
 	f.Add("1 2 3 4 5 6 7 8 9 10 11\n# Rank 0\n# Collective test starting:")
@@ -154,4 +178,11 @@ func TestHeadOfTable(t *testing.T) {
 	if a.MinBytes.Or(0) != 1<<30 || fmt.Sprint(a.Hosts) != "[node1 node2]" || a.Ranks != 3 || b.MinBytes.Or(0) != 8 || len(b.Hosts) != 0 {
 		t.Errorf("%+v, %+v", a, b)
 	}
+}
+
+func FuzzRead(f *testing.F) {
+	f.Add([]byte(`{"config":{"minimum_bytes":-1},"results":[{"size":-1,"out_of_place":{"time":1e99,"alg_bw":-1}}]}`))
+	f.Fuzz(func(t *testing.T, text []byte) {
+		_ = Read(fragment.New(&evidence.Inventory{}, "f"), text, 1) // an error is one of the answers
+	})
 }

@@ -81,6 +81,34 @@ func TestConflictingFrequency(t *testing.T) {
 	}
 }
 
+// The unit of the bandwidths is not told, the rate of messages is enough.
+func TestRead(t *testing.T) {
+	inv := &evidence.Inventory{}
+	f := fragment.New(inv, "f")
+	text := `{"test_info": {"test": "RDMA_Write_BW_Test", "Device": "mlx5_0", "Number_of_qps": 2, "Connection_type": "RC", "Mtu": 4096, "Link_type": "IB", "GID_index": 3, "rdma_cm_QPs": "OFF"},
+"results": {"MsgSize": 65536, "n_iterations": 5000, "BW_peak": 46800.0, "BW_average": 46720.0, "MsgRate": 0.747520}}`
+	if err := Read(f, []byte(text), 2); err != nil {
+		t.Fatal(err)
+	}
+	p := inv.Perftests[0]
+	if p.Test != "RDMA Write BW Test" || p.Device != "mlx5_0" || p.QPs.Or(0) != 2 || p.MTU.Or(0) != 4096 || p.GIDIndex.Or(0) != 3 || p.LinkLayer.Or("") != "InfiniBand" || p.RDMACM.Or(true) || len(p.Rows) != 1 {
+		t.Fatalf("%+v", p)
+	}
+	if r := p.Rows[0]; r.Bytes != 65536 || r.Iterations != 5000 || r.Average != 391915765760 || r.Peak < r.Average {
+		t.Errorf("%+v", r)
+	}
+	if err := Read(f, []byte(`{"test_info":{"test":"Send_BW_Test"},"results":{"bw_avg":391.9}}`), 1); err == nil || len(inv.Perftests[1].Rows) != 0 {
+		t.Errorf("a rate out of an unknown unit: %v, %+v", err, inv.Perftests[1])
+	}
+}
+
+func FuzzRead(f *testing.F) {
+	f.Add([]byte(`{"test_info":{"Mtu":1},"results":{"MsgSize":1e99,"MsgRate":1e99,"BW_peak":-1}}`))
+	f.Fuzz(func(t *testing.T, text []byte) {
+		_ = Read(fragment.New(&evidence.Inventory{}, "f"), text, 1) // an error is one of the answers
+	})
+}
+
 func FuzzParse(f *testing.F) {
 	f.Add(" RDMA_Write BW Test\n Mtu : 4096[B]\n #bytes #iterations BW peak[Gb/sec] BW average[Gb/sec] M\n 65536 1 1e300 nan 1\nFailed status 12: x syndrom 0xzz")
 	f.Add(" #bytes BW average[MB/sec]\n 1 2 3 4")
