@@ -190,6 +190,9 @@ func Sniff(name string, head []byte) Format {
 	if flightrec.StartsPickle(head) {
 		return FlightRecorder
 	}
+	if format, ok := packets(head); ok {
+		return format
+	}
 	if notText(head) != "" {
 		return Unknown
 	}
@@ -236,8 +239,6 @@ func notText(head []byte) string {
 	switch {
 	case bytes.HasPrefix(head, []byte("\xff\xfe")), bytes.HasPrefix(head, []byte("\xfe\xff")):
 		return "UTF-16 text: save it as UTF-8"
-	case bytes.HasPrefix(head, []byte("\xd4\xc3\xb2\xa1")), bytes.HasPrefix(head, []byte("\xa1\xb2\xc3\xd4")), bytes.HasPrefix(head, []byte("\x0a\x0d\x0d\x0a")):
-		return "packet capture: no reader for it"
 	case bytes.IndexByte(head, 0) >= 0:
 		return "binary"
 	}

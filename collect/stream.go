@@ -104,6 +104,11 @@ func (s *session) stream(in input, r io.Reader) {
 		s.pickle(f, br, in)
 		return
 	}
+	if format, ok := packets(head); ok {
+		s.captured(f, format, in, br)
+		s.keep(f, speaks)
+		return
+	}
 	if why := notText(head); why != "" {
 		s.unreadable(in.show, why)
 		return

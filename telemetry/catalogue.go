@@ -130,6 +130,7 @@ const (
 	SwitchTxRate
 	SwitchQueueDropped
 	SwitchFECUncorrectable
+	SwitchPortTxBytes
 	SeriesCount
 )
 
@@ -148,6 +149,8 @@ const (
 	Netdev      = "sysfs net/DEV"
 
 	SONiCWatchdog = "PFC watchdog (SONiC COUNTERS_DB)"
+
+	SFlow = "sFlow if_counters" // sflow_version_5.txt, section 5.3; the fields are IF-MIB's
 )
 
 // Catalogue lists every series by id. Counter names: kernel doc networking/device_drivers/ethernet/mellanox/
@@ -211,7 +214,7 @@ var Catalogue = [SeriesCount]Series{
 	SwitchTxBytes: {"switch_queue_tx_bytes_total", "bytes", Counter, SwitchPort, true, "bytes sent from the queue of the priority",
 		[]Source{{SAI, "SAI_QUEUE_STAT_BYTES", 1}}},
 	SwitchRxBytes: {"switch_port_rx_bytes_total", "bytes", Counter, SwitchPort, false, "bytes received",
-		[]Source{{SAI, "SAI_PORT_STAT_IF_IN_OCTETS", 1}}},
+		[]Source{{SAI, "SAI_PORT_STAT_IF_IN_OCTETS", 1}, {SFlow, "ifInOctets", 1}}},
 	SwitchQueueBytes: {"switch_queue_bytes", "bytes", Gauge, SwitchPort, true, "egress queue",
 		[]Source{{SAI, "SAI_QUEUE_STAT_CURR_OCCUPANCY_BYTES", 1}}},
 	SwitchQueuePeak: {"switch_queue_peak_bytes", "bytes", Gauge, SwitchPort, true, "largest egress queue since it was last read",
@@ -219,7 +222,7 @@ var Catalogue = [SeriesCount]Series{
 	SwitchECNMarked: {"switch_queue_ecn_marked_total", "packets", Counter, SwitchPort, true, "packets marked in the egress queue",
 		[]Source{{SAI, "SAI_QUEUE_STAT_WRED_ECN_MARKED_PACKETS", 1}}},
 	SwitchDropped: {"switch_port_dropped_total", "packets", Counter, SwitchPort, false, "packets dropped for lack of buffer",
-		[]Source{{SAI, "SAI_QUEUE_STAT_DROPPED_PACKETS", 1}, {SAI, "SAI_PORT_STAT_IN_DROPPED_PKTS", 1}}},
+		[]Source{{SAI, "SAI_QUEUE_STAT_DROPPED_PACKETS", 1}, {SAI, "SAI_PORT_STAT_IN_DROPPED_PKTS", 1}, {SFlow, "ifOutDiscards", 1}, {SFlow, "ifInDiscards", 1}}},
 	SwitchPFCRx: {"switch_pfc_rx_total", "frames", Counter, SwitchPort, true, "PFC pauses received: the peer of this port told it to stop",
 		[]Source{{SAI, "SAI_PORT_STAT_PFC_{p}_RX_PKTS", 1}}},
 	SwitchPFCTx: {"switch_pfc_tx_total", "frames", Counter, SwitchPort, true, "PFC pauses sent: this switch told the peer to stop",
@@ -227,11 +230,11 @@ var Catalogue = [SeriesCount]Series{
 	SwitchPFCRxTime: {"switch_pfc_rx_pause_seconds_total", "seconds", Counter, SwitchPort, true, "time this port was paused in the priority",
 		[]Source{{SAI, "SAI_PORT_STAT_PFC_{p}_RX_PAUSE_DURATION_US", 1e-6}}},
 	SwitchRxErrors: {"switch_port_rx_errors_total", "frames", Counter, SwitchPort, false, "frames received damaged",
-		[]Source{{SAI, "SAI_PORT_STAT_IF_IN_ERRORS", 1}}},
+		[]Source{{SAI, "SAI_PORT_STAT_IF_IN_ERRORS", 1}, {SFlow, "ifInErrors", 1}}},
 	SwitchLinkDowns: {"switch_port_link_downs_total", "events", Counter, SwitchPort, false, "times the link went down",
 		[]Source{{"SONiC STATE_DB PORT_TABLE", "flap_count", 1}}},
 	SwitchSpeed: {"switch_port_speed_bits_per_second", "bit/s", Gauge, SwitchPort, false, "speed the link runs at",
-		[]Source{{SAI, "SAI_PORT_ATTR_OPER_SPEED", 1e6}}},
+		[]Source{{SAI, "SAI_PORT_ATTR_OPER_SPEED", 1e6}, {SFlow, "ifSpeed", 1}}},
 	NICPortTxBytes: {"nic_port_tx_bytes_total", "bytes", Counter, NICPort, false, "bytes sent, all priorities",
 		[]Source{{EthtoolMLX5, "tx_bytes_phy", 1}, {IBCounters, "port_xmit_data", 4}}},
 	NICPortRxBytes: {"nic_port_rx_bytes_total", "bytes", Counter, NICPort, false, "bytes received, all priorities",
@@ -319,13 +322,15 @@ var Catalogue = [SeriesCount]Series{
 	NICRespCQEErrors: {"nic_responder_cqe_errors_total", "errors", Counter, NICPort, false, "receiver: completions in error, flushes not counted",
 		[]Source{{HWCounters, "resp_cqe_error", 1}}},
 	SwitchTxPackets: {"switch_port_tx_packets_total", "packets", Counter, SwitchPort, false, "packets sent, all queues",
-		[]Source{{SAI, "SAI_PORT_STAT_IF_OUT_UCAST_PKTS", 1}}},
+		[]Source{{SAI, "SAI_PORT_STAT_IF_OUT_UCAST_PKTS", 1}, {SFlow, "ifOutUcastPkts", 1}}},
 	SwitchTxRate: {"switch_port_tx_bits_per_second", "bit/s", Gauge, SwitchPort, false, "rate at which the port sent when it was read, as the switch itself works it out over some seconds",
 		[]Source{{SAI, "TX_BPS", 8}}},
 	SwitchQueueDropped: {"switch_queue_dropped_total", "packets", Counter, SwitchPort, true, "packets dropped from the egress queue of the priority",
 		[]Source{{SAI, "SAI_QUEUE_STAT_DROPPED_PACKETS", 1}}},
 	SwitchFECUncorrectable: {"switch_port_fec_uncorrectable_total", "blocks", Counter, SwitchPort, false, "FEC blocks that could not be corrected",
 		[]Source{{SAI, "SAI_PORT_STAT_IF_IN_FEC_NOT_CORRECTABLE_FRAMES", 1}}},
+	SwitchPortTxBytes: {"switch_port_tx_bytes_total", "bytes", Counter, SwitchPort, false, "bytes sent, all priorities",
+		[]Source{{SAI, "SAI_PORT_STAT_IF_OUT_OCTETS", 1}, {SFlow, "ifOutOctets", 1}}},
 }
 
 func (s SeriesID) String() string { return Catalogue[s].Name }

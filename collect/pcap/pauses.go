@@ -53,7 +53,7 @@ func (c *capture) paused(k pauseKey, quanta uint16, rec packet.Record) {
 		c.held = append(c.held, p)
 	}
 	speed := rec.Speed
-	if speed <= 0 || !rec.Timed {
+	if speed < units.Gbps || !rec.Timed {
 		speed, p.out.Exact = slowest, false
 	}
 	if p.holding && (quanta == 0 || rec.Time > p.until) {

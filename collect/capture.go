@@ -1,0 +1,88 @@
+package collect
+
+import (
+	"bufio"
+	"io"
+	"net/netip"
+
+	"github.com/shunt-network/shunt/collect/fragment"
+	"github.com/shunt-network/shunt/collect/pcap"
+	"github.com/shunt-network/shunt/collect/sflow"
+	"github.com/shunt-network/shunt/evidence"
+	"github.com/shunt-network/shunt/packet"
+)
+
+// Formats of packets.
+const (
+	PacketCapture Format = "packet capture"
+	SFlow         Format = "sFlow"
+)
+
+// packets tells whether a file that begins so holds packets, and in which format.
+func packets(head []byte) (Format, bool) {
+	switch {
+	case packet.IsCapture(head):
+		return PacketCapture, true
+	case sflow.Starts(head):
+		return SFlow, true
+	}
+	return Unknown, false
+}
+
+// captured reads a file of packets: a capture, which may hold sFlow, or sFlow alone.
+func (s *session) captured(f *fragment.Fragment, format Format, in input, r *bufio.Reader) {
+	samples := sflow.New(f)
+	before := len(s.inv.Captures)
+	var err error
+	limited := &io.LimitedReader{R: r, N: s.opt.MaxFileBytes}
+	if format == SFlow {
+		err = samples.Dump(limited)
+	} else {
+		err = pcap.Read(f, limited, func(payload []byte, frame int) {
+			_ = samples.Datagram(payload, frame) // what is damaged is counted; other protocols may use the port
+		})
+	}
+	samples.Finish()
+	if err != nil && len(s.inv.Captures) == before && samples.Datagrams == 0 {
+		s.unreadable(in.show, err.Error())
+		return
+	}
+	if err != nil {
+		s.unreadable(in.show, "not read to its end: "+err.Error())
+	}
+	if format == PacketCapture && samples.Datagrams > 0 {
+		format += ", " + SFlow
+	}
+	s.inv.Files = append(s.inv.Files, evidence.File{Path: in.show, Format: string(format), Host: f.Host})
+}
+
+// nameEnds finds the hosts of the addresses in captures and flows: one that a host's own outputs list, or that its NCCL
+// log uses. An address two hosts have is of neither.
+func nameEnds(inv *evidence.Inventory) {
+	if len(inv.Captures) == 0 && len(inv.Flows) == 0 {
+		return
+	}
+	owner := owners(&inv.NCCL)
+	for _, h := range inv.Hosts {
+		for _, a := range addresses(h) {
+			if have, ok := owner[a]; ok && have != h.Name {
+				owner[a] = ""
+			} else {
+				owner[a] = h.Name
+			}
+		}
+	}
+	for i := range inv.Captures {
+		for j := range inv.Captures[i].Streams {
+			st := &inv.Captures[i].Streams[j]
+			st.Src.Host, st.Dst.Host = owner[st.Src.Address.Unmap()], owner[st.Dst.Address.Unmap()]
+		}
+	}
+	for i := range inv.Flows {
+		for _, end := range []*string{&inv.Flows[i].Src, &inv.Flows[i].Dst} {
+			if a, err := netip.ParseAddr(*end); err == nil && owner[a.Unmap()] != "" {
+				*end = owner[a.Unmap()]
+			}
+		}
+	}
+}
