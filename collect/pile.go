@@ -41,6 +41,9 @@ type section struct {
 	kind   int // index into kinds, -1 before the first output
 }
 
+// holder is a parser that knows which lines are its own, whatever formats they look like.
+type holder interface{ Holds(line []byte) bool }
+
 // ender is a parser that knows what it read only once its output is over.
 type ender interface{ End() }
 
@@ -143,6 +146,13 @@ func (p *pile) section(host string) *section {
 
 // line gives a line to the output it belongs to, or begins a new one.
 func (sec *section) line(p *pile, k int, line []byte, n int) {
+	if h, ok := sec.parser.(holder); ok && k != sec.kind {
+		if h.Holds(line) {
+			k = sec.kind
+		} else {
+			sec.end()
+		}
+	}
 	if k >= 0 && k != sec.kind {
 		sec.end()
 		sec.parser, sec.kind = kinds[k].open(p.s, p.f), k

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"strings"
 
+	"github.com/shunt-network/shunt/collect/container"
 	"github.com/shunt-network/shunt/collect/environ"
 	"github.com/shunt-network/shunt/collect/ethtool"
 	"github.com/shunt-network/shunt/collect/flightrec"
@@ -72,6 +73,8 @@ const (
 	NVLink            Format = "nvidia-smi nvlink"
 	DCGM              Format = "dcgmi"
 	DCGMLinks         Format = "dcgmi nvlink"
+	Manifest          Format = "kubernetes object"
+	DockerInspect     Format = "docker inspect"
 	Ping              Format = "ping"
 	Iperf             Format = "iperf3"
 	Qperf             Format = "qperf"
@@ -160,6 +163,7 @@ var kinds = []kind{
 	{NVLink, "G", nvidia.StartsNVLinks, func(_ *session, f *fragment.Fragment) parser { return nvidia.NewNVLinks(f) }},
 	{DCGM, "|", nvidia.StartsDCGM, func(_ *session, f *fragment.Fragment) parser { return nvidia.NewDCGM(f) }},
 	{DCGMLinks, "g", nvidia.StartsLinkStates, func(_ *session, f *fragment.Fragment) parser { return nvidia.NewLinkStates(f) }},
+	{Manifest, "a", container.StartsManifest, func(_ *session, f *fragment.Fragment) parser { return container.NewManifest(f) }},
 	{Ping, "Pps$", nettest.StartsPing, func(_ *session, f *fragment.Fragment) parser { return nettest.NewPing(f) }},
 	{Iperf, "C[", nettest.StartsIperf, func(_ *session, f *fragment.Fragment) parser { return nettest.NewIperf(f) }},
 	{Qperf, "tusrxvq", nettest.StartsQperf, func(_ *session, f *fragment.Fragment) parser { return nettest.NewQperf(f) }},

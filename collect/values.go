@@ -7,6 +7,7 @@ import (
 	"slices"
 
 	"github.com/shunt-network/shunt/collect/cloud"
+	"github.com/shunt-network/shunt/collect/container"
 	"github.com/shunt-network/shunt/collect/document"
 	"github.com/shunt-network/shunt/collect/flightrec"
 	"github.com/shunt-network/shunt/collect/fragment"
@@ -50,6 +51,8 @@ var values = []value{
 	{IPRule, func(s document.Shape) bool { return s.List && s.Has("priority", "src") }, iproute.ReadRule},
 	{Iperf, func(s document.Shape) bool { return s.Has("start", "end") && !s.List }, nettest.ReadIperf},
 	{MLXLink, func(s document.Shape) bool { return s.Has("status", "result") }, mlxlink.Read},
+	{Manifest, func(s document.Shape) bool { return s.Has("apiVersion", "kind") }, container.ReadKubernetes},
+	{DockerInspect, func(s document.Shape) bool { return s.List && s.Has("HostConfig", "Config") }, container.ReadDocker},
 	{SecurityGroups, func(s document.Shape) bool { return s.Has("SecurityGroupRules") || s.Has("SecurityGroups") }, cloud.Read},
 }
 
