@@ -17,6 +17,10 @@ func (n *Network) threshold(sw *swtch) int64 {
 func (n *Network) admit(q uint32, sw *swtch, out uint32, k uint32) bool {
 	pk := &n.pool.packets[k]
 	size := int64(pk.size)
+	if pk.dst == toReduction {
+		sw.sums += size
+		return true
+	}
 	if n.lossless>>pk.prio&1 == 0 {
 		if n.egress[class(out, pk.prio)].bytes+size > min(n.threshold(sw), n.queueCap) {
 			if n.trim && pk.kind() == data && size > n.trimSize && pk.prio != n.trimPriority {
@@ -61,6 +65,10 @@ func (n *Network) admit(q uint32, sw *swtch, out uint32, k uint32) bool {
 func (n *Network) release(s uint32, pk *packet) {
 	sw := &n.switches[s]
 	size := int64(pk.size)
+	if pk.dst == toReduction {
+		sw.sums -= size
+		return
+	}
 	if n.lossless>>pk.prio&1 == 0 {
 		sw.used -= size
 		return

@@ -92,6 +92,9 @@ func (n *Network) findHeld(queues []waiting, index []int32) {
 	for i := range queues {
 		for k := n.egress[queues[i].class].head; k != none; k = n.pool.packets[k].next {
 			pk := &n.pool.packets[k]
+			if pk.dst == toReduction {
+				continue // it is charged to nobody
+			}
 			f := from[pk.at]
 			if f == 0 {
 				continue

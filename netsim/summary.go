@@ -186,14 +186,19 @@ func (n *Network) buffersConserved() []error {
 			held[p.node] += n.egress[c].bytes
 			room[p.node] += int64(n.ingress[c].headroom)
 			charged[p.node] += n.ingress[c].used
-			if n.lossless>>prio&1 == 0 {
-				charged[p.node] += n.egress[c].bytes
+			if n.lossless>>prio&1 != 0 {
+				continue
+			}
+			for k := n.egress[c].head; k != none; k = n.pool.packets[k].next {
+				if pk := &n.pool.packets[k]; pk.dst != toReduction {
+					charged[p.node] += int64(pk.size)
+				}
 			}
 		}
 	}
 	for i := range n.switches {
 		s := &n.switches[i]
-		if s.used != charged[i] || held[i] != s.used+room[i] {
+		if s.used != charged[i] || held[i] != s.used+room[i]+s.sums {
 			errs = append(errs, fmt.Errorf("netsim: conservation: switch %s: %d bytes queued, %d charged to the shared buffer (%d by port), %d to headrooms",
 				n.f.Nodes[s.node].Name, held[i], s.used, charged[i], room[i]))
 		}

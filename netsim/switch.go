@@ -11,6 +11,7 @@ type swtch struct {
 	salt   uint32
 	shared int64 // buffer besides the headrooms
 	used   int64 // of it
+	sums   int64 // queued packets of reductions: they lie in the slots, which are memory of their own
 
 	absorbed, made uint64 // bytes of packets that reductions took in, and sent out
 }
