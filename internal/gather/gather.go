@@ -31,6 +31,7 @@ type Options struct {
 // more are commands that no cause asks for by itself but that place what others tell.
 var more = []diagnose.Ask{
 	{Name: "lscpu", Command: "lscpu"},
+	{Name: "interrupts", Command: "cat /proc/interrupts", Twice: true},
 	{Name: "numactl", Command: "numactl -H"},
 	{Name: "rdma_link", Command: "rdma link"},
 	{Name: "ethtool_i", Command: "ethtool -i {netdev}"},
@@ -39,7 +40,7 @@ var more = []diagnose.Ask{
 }
 
 // direct are the names of asks whose command only prints files: these are read without it.
-var direct = []string{"gids", "hw_counters", "port_counters", "env", "nccl_conf", "sysctl", "ulimit", "boot_id"}
+var direct = []string{"gids", "hw_counters", "port_counters", "env", "nccl_conf", "sysctl", "ulimit", "boot_id", "irq_affinity"}
 
 // gathering is one bundle in the making.
 type gathering struct {
@@ -123,7 +124,8 @@ func (g *gathering) asks() []diagnose.Ask {
 	var list []diagnose.Ask
 	for _, a := range slices.Concat(diagnose.AllAsks(), more) {
 		onSwitch := a.On == diagnose.OnSwitch
-		if a.On > diagnose.OnSwitch || onSwitch && err != nil || slices.Contains(direct, a.Name) || strings.ContainsAny(a.Command, "'|;") {
+		there := slices.ContainsFunc(list, func(b diagnose.Ask) bool { return b.Name == a.Name }) // more may have become a cause's
+		if there || a.On > diagnose.OnSwitch || onSwitch && err != nil || slices.Contains(direct, a.Name) || strings.ContainsAny(a.Command, "'|;*") {
 			continue
 		}
 		list = append(list, a)
@@ -205,6 +207,7 @@ func (g *gathering) files() error {
 	for _, f := range []struct{ name, line, content, what string }{
 		{"infiniband", "grep . infiniband", infiniband(g.o.Root), "/sys/class/infiniband"},
 		{"sysctl", "sysctl -a", sysctls(g.o.Root), "/proc/sys/net/ipv4/conf"},
+		{"irq_affinity", "grep . smp_affinity_list", affinities(g.o.Root), "/proc/irq"},
 		{"env", "env", lines(variables(g.o.Env)), "variables of NCCL, UCX and the like in this environment"},
 	} {
 		if err := g.text(f.name, f.line, f.content, f.what); err != nil {
@@ -214,7 +217,6 @@ func (g *gathering) files() error {
 	type file struct{ path, name, line string }
 	list := []file{
 		{"proc/self/limits", "limits", "cat /proc/self/limits"},
-		{"proc/interrupts", "interrupts", "cat /proc/interrupts"},
 		{"etc/nccl.conf", "nccl_conf", "cat /etc/nccl.conf"},
 	}
 	if g.o.Home != "" {

@@ -13,7 +13,7 @@ import (
 // Limits on what is read of /sys. The largest GID tables have 256 entries, and a port has under 100 counters.
 const (
 	maxValue   = 4096 // a page: sysfs hands out no more of a file (Documentation/filesystems/sysfs.rst)
-	maxEntries = 1024 // of one folder
+	maxEntries = 4096 // of one folder; a host has up to some thousand interrupts
 	maxDevices = 64
 )
 

@@ -23,6 +23,17 @@ func sysctls(sys fs.FS) string {
 	return b.String()
 }
 
+// affinities prints which processors each interrupt may go to, as grep prints many files.
+func affinities(sys fs.FS) string {
+	var b strings.Builder
+	for _, irq := range names(sys, "proc/irq") {
+		if v, err := read(sys, path.Join("proc/irq", irq, "smp_affinity_list")); err == nil {
+			fmt.Fprintf(&b, "/proc/irq/%s/smp_affinity_list:%s\n", irq, v)
+		}
+	}
+	return b.String()
+}
+
 // versions tells what runs on the host.
 func versions(sys fs.FS) []Version {
 	var list []Version
