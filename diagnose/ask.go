@@ -70,6 +70,21 @@ var (
 	askLLDP     = Ask{On: OnSwitch, Name: "lldp", Command: "show lldp table"}
 	askPriority = Ask{On: OnSwitch, Name: "qos_maps", Command: "sonic-cfggen -d --var-json DSCP_TO_TC_MAP"}
 
+	askCmdline    = Ask{On: OnHost, Name: "cmdline", Command: "cat /proc/cmdline"}
+	askTree       = Ask{On: OnHost, Name: "lspci_tree", Command: "lspci -tv"}
+	askInterrupts = Ask{On: OnHost, Name: "interrupts", Command: "cat /proc/interrupts", Twice: true}
+	askAffinity   = Ask{On: OnHost, Name: "irq_affinity", Command: "grep -s . /proc/irq/*/smp_affinity_list"}
+	askCPU        = Ask{On: OnHost, Name: "lscpu", Command: "lscpu"}
+	askCoalesce   = Ask{On: OnHost, Name: "ethtool_c", Command: "ethtool -c {netdev}"}
+	askFECHost    = Ask{On: OnHost, Name: "ethtool_fec", Command: "ethtool --show-fec {netdev}"}
+	askHealth     = Ask{On: OnHost, Name: "dcgmi_health", Command: "dcgmi health -g 0 -c"}
+	askConfigDB   = Ask{On: OnSwitch, Name: "config_db", Command: "show runningconfiguration all"}
+	askProbe      = Ask{On: FromJob, Name: "ping", Command: "ping -c 3 -M do -s 8972 PEER between the addresses RoCE uses"}
+	askPairs      = Ask{On: FromJob, Name: "pairs", Command: "ib_write_bw --report_gbits between several pairs of hosts, with the command lines"}
+	askTuning     = Ask{On: NextRun, Name: "tuning", Command: "NCCL_DEBUG=INFO NCCL_DEBUG_SUBSYS=INIT,ENV,TUNING NCCL_DEBUG_FILE=nccl_%h_%p.log"}
+	askMatrix     = Ask{On: FromJob, Name: "compatibility", Command: "the site's list of tested versions (docs/compatibility.md)"}
+	askDriverOf   = Ask{On: OnHost, Name: "ethtool_i", Command: "ethtool -i {netdev}"}
+
 	askInfo   = Ask{On: NextRun, Name: "nccl", Command: "NCCL_DEBUG=INFO NCCL_DEBUG_SUBSYS=INIT,NET,ENV,GRAPH NCCL_DEBUG_FILE=nccl_%h_%p.log"}
 	askXML    = Ask{On: NextRun, Name: "topology", Command: "NCCL_TOPO_DUMP_FILE=nccl_topo.xml"}
 	askFlight = Ask{On: NextRun, Name: "flight", Command: "TORCH_NCCL_TRACE_BUFFER_SIZE=2000 TORCH_NCCL_DUMP_ON_TIMEOUT=1"}
@@ -90,6 +105,8 @@ var asks = map[string][]Ask{
 	"P003": {askEthtool, askPortCount, askKernel, askErrors},
 	"P004": {askKernel, askLogs, askInfo},
 	"P005": {askKernel, askModule},
+	"P006": {askFECHost, askFEC, askEthtool},
+	"P007": {askModule, askEthtool},
 	"H001": {askInfo, askPCI, askTopology, askXML},
 	"H002": {askPCI, askInfo},
 	"H003": {askMemlock, askInfo},
@@ -97,6 +114,16 @@ var asks = map[string][]Ask{
 	"H005": {askVerbs, askStatus, askInfo},
 	"H006": {askPCI},
 	"H007": {askGPUs, askKernel},
+	"H008": {askPCI, askSpeed},
+	"H009": {askPCI, askCPU, askEthtool},
+	"H010": {askCmdline, askKernel, askEthtool},
+	"H011": {askTopology, askTree, askInfo},
+	"H012": {askInterrupts, askAffinity},
+	"H013": {askInterrupts, askAffinity, askCPU},
+	"H014": {askCoalesce},
+	"H015": {askVariables, askCPU},
+	"H016": {askTree, askPCI, askStat},
+	"H017": {askKernel, askEthtool},
 	"L011": {askQueues, askPeaks, askLLDP},
 	"L012": {askEthtool, askPCI},
 	"L013": {askPFC, askLLDP},
@@ -106,6 +133,9 @@ var asks = map[string][]Ask{
 	"L033": {askRDMACount, askEthtool, askQoS, askErrors},
 	"L034": {askEthtool, askPause},
 	"L035": {askWatchdog, askEthtool},
+	"L036": {askQoS, askConfigDB, askInfo, askEthtool},
+	"L037": {askRDMACount},
+	"L038": {askEthtool, askQoS},
 	"I001": {askGIDs, askGIDFiles, askVariables, askInfo},
 	"I002": {askGIDs, askGIDFiles, askVariables, askInfo},
 	"I003": {askGIDs, askGIDFiles, askInfo},
@@ -124,6 +154,8 @@ var asks = map[string][]Ask{
 	"R006": {askInfo, askTable},
 	"R007": {askLogs},
 	"R008": {askLogs, askRDMACount},
+	"R009": {askProbe, askAddresses, askPorts, askDevInfo},
+	"R010": {askVariables, askInfo, askLogs},
 	"C001": {askAddresses, askInfo},
 	"C002": {askStatus, askInfo},
 	"C003": {askDevInfo, askInfo},
@@ -139,13 +171,24 @@ var asks = map[string][]Ask{
 	"C013": {askXML, askNames},
 	"C014": {askVariables, askConf, askInfo},
 	"C015": {askVariables, askAddresses},
+	"C016": {askVariables, askInfo},
+	"C017": {askGPUs, askTopology, askVariables},
+	"C018": {askInfo, askVariables, askGPUs},
+	"C019": {askTuning, askTable},
+	"C020": {askPairs},
+	"C021": {askFlight},
 	"J001": {askLogs, askFlight},
 	"J002": {askLogs, askRDMACount, askFlight},
 	"J003": {askLogs},
 	"J004": {askFirmware, askLogs},
 	"J005": {askKernel, askGPUs, askLogs},
 	"J006": {askLogs},
+	"J007": {askKernel, askLogs},
+	"J008": {askGPUs},
+	"J009": {askKernel, askGPUs, askHealth},
 	"X011": {askSFlow, askQoS, askPriority},
+	"X012": {askMatrix, askGPUs, askDriverOf},
+	"X013": {askDevInfo, askQoS, askGPUs},
 }
 
 // Asks is what would decide a cause, the most telling first; none for a code that is not known.

@@ -40,11 +40,16 @@ var harms = map[string]func(*View, evidence.EnvVar) (harm, bool){
 	"NCCL_TOPO_FILE":              harmTopoFile,
 	"NCCL_GRAPH_FILE":             harmTopoFile,
 	"NCCL_PROTO":                  harmProto,
-	"NCCL_IB_TIMEOUT":             harmTimeout,
 	"NCCL_P2P_DISABLE":            harmP2P,
 	"NCCL_SHM_DISABLE":            harmShm,
 	"NCCL_MAX_NCHANNELS":          harmMaxChannels,
 	"NCCL_MAX_CTAS":               harmMaxChannels,
+	"NCCL_BUFFSIZE":               harmBuffer,
+	"NCCL_PXN_DISABLE":            harmPXN,
+	"NCCL_DEBUG":                  harmTrace,
+	"NCCL_NET_GDR_LEVEL":          harmGDRLevel,
+	"NCCL_NTHREADS":               harmThreads,
+	"NCCL_IGNORE_CPU_AFFINITY":    harmAffinity,
 }
 
 func checkHarmfulVariable(v *View) Verdict {
@@ -146,28 +151,6 @@ func harmProto(_ *View, e evidence.EnvVar) (harm, bool) {
 	}, len(fields) == 1 && fields[0] == "LL"
 }
 
-// harmTimeout: the timeout of a retry is 4.096 us x 2^n (IB specification vol. 1, 9.7.6.1.3), 0 is endless.
-func harmTimeout(_ *View, e evidence.EnvVar) (harm, bool) {
-	n, err := strconv.Atoi(e.Value)
-	switch {
-	case err != nil || n >= 14 && n <= 31: // 14 was NCCL's own default up to 2.13
-		return harm{}, false
-	case n == 0:
-		return harm{
-			severity: Warning, confidence: possible,
-			title:   "NCCL_IB_TIMEOUT=0 waits for ever: a lost packet hangs the job without an error",
-			because: "0 stands for an endless timeout, so nothing that is lost is sent again",
-			wrongIf: "nothing is ever lost", fix: "unset it",
-		}, true
-	}
-	return harm{
-		severity: Warning, confidence: possible,
-		title:   fmt.Sprintf("NCCL_IB_TIMEOUT=%d gives up after a few hundred milliseconds at most", n),
-		because: "a retry waits 4.096 us x 2^n; below 14, seven retries are over before a switch has rerouted or a pause has ended",
-		wrongIf: "quick errors are wanted for a test", fix: "unset it (the default is 18 since 2.14, 20 since 2.23)",
-	}, true
-}
-
 func harmP2P(_ *View, e evidence.EnvVar) (harm, bool) {
 	return harm{
 		severity: Warning, confidence: possible,
@@ -196,4 +179,69 @@ func harmMaxChannels(_ *View, e evidence.EnvVar) (harm, bool) {
 		because: "a channel uses one NIC at a time, so fewer channels than NICs leave NICs idle",
 		wrongIf: "the job leaves GPU cores to computation on purpose", fix: "unset it",
 	}, err == nil && n > 0 && n < 2
+}
+
+// harmBuffer: a channel's buffer is cut into NCCL_STEPS (8) slots (src/include/device.h), each one message on the wire.
+func harmBuffer(_ *View, e evidence.EnvVar) (harm, bool) {
+	n, err := strconv.ParseInt(strings.TrimSpace(e.Value), 0, 64)
+	return harm{
+		severity: Warning, confidence: possible,
+		title:   fmt.Sprintf("NCCL_BUFFSIZE=%s cuts data into pieces of %s", e.Value, amount(n/8)),
+		because: "a channel's buffer (4 MiB by default) holds eight pieces; small ones cost a message, a completion and a hand-over each",
+		wrongIf: "memory is so short that it must be", fix: "unset it",
+	}, err == nil && n > 0 && n < 1<<20
+}
+
+// harmPXN: since 2.12 a GPU sends by the NIC of another GPU over NVLink where that is nearer to the destination's rail.
+func harmPXN(_ *View, e evidence.EnvVar) (harm, bool) {
+	return harm{
+		severity: Note, confidence: possible,
+		title:   "NCCL_PXN_DISABLE=1 keeps messages from the rail of their destination",
+		because: "alltoall then crosses the spines with what could have stayed on one rail, in many small messages",
+		wrongIf: "the hosts have one NIC, or no NVLink", fix: "unset it",
+	}, strings.TrimSpace(e.Value) == "1"
+}
+
+// harmTrace: TRACE prints a line for each step where the library was built with it, and much set-up in any case.
+func harmTrace(_ *View, e evidence.EnvVar) (harm, bool) {
+	return harm{
+		severity: Note, confidence: possible,
+		title:   "NCCL_DEBUG=TRACE costs time on every call",
+		because: "the library writes lines while it works, by each thread, into one file",
+		wrongIf: "the run is a test", fix: "set NCCL_DEBUG=INFO or WARN for ordinary runs",
+	}, strings.EqualFold(strings.TrimSpace(e.Value), "TRACE")
+}
+
+// harmGDRLevel: LOC, or 0, forbids GPU Direct RDMA whatever the distance.
+func harmGDRLevel(v *View, e evidence.EnvVar) (harm, bool) {
+	value := strings.ToUpper(strings.TrimSpace(e.Value))
+	if _, told := v.usesGDR(); told {
+		return harm{}, false // H001 has the connections, which say more
+	}
+	return harm{
+		severity: Warning, confidence: possible,
+		title:   fmt.Sprintf("NCCL_NET_GDR_LEVEL=%s forbids GPU Direct RDMA", e.Value),
+		because: "all data between NIC and GPU then goes through host memory",
+		wrongIf: "it is a test for access control (H002), or GPU Direct does not work on this platform", fix: "unset it",
+	}, value == "LOC" || value == "0"
+}
+
+// harmThreads: 512 is the default since Volta; fewer copy less at a time.
+func harmThreads(_ *View, e evidence.EnvVar) (harm, bool) {
+	n, err := strconv.Atoi(strings.TrimSpace(e.Value))
+	return harm{
+		severity: Warning, confidence: possible,
+		title:   fmt.Sprintf("NCCL_NTHREADS=%d lets each channel copy with few threads", n),
+		because: "a channel moves what its threads move; with a quarter of them NVLink and the reductions fall behind",
+		wrongIf: "it was measured to help on this GPU", fix: "unset it",
+	}, err == nil && n > 0 && n < 256
+}
+
+func harmAffinity(_ *View, e evidence.EnvVar) (harm, bool) {
+	return harm{
+		severity: Note, confidence: possible,
+		title:   "NCCL_IGNORE_CPU_AFFINITY=1 lets NCCL leave the cores the launcher chose",
+		because: "the library then takes cores near the GPU even where other ranks run, which helps with bad bindings and hurts with good ones",
+		wrongIf: "the launcher binds ranks to the wrong NUMA node", fix: "bind ranks near their GPUs and unset it",
+	}, strings.TrimSpace(e.Value) == "1"
 }

@@ -1,14 +1,18 @@
 package diagnose
 
-// hostCauses are told from what hosts, libraries and jobs say of themselves.
+// hostCauses are told from what hosts, switches, libraries and jobs say of themselves.
 var hostCauses = []Cause{
-	causeLinkFlap, causeDeviceFatal, causeSlot,
-	causeGDROff, causeACS, causeMemlock, causeShm, causeDevices, causePCIeLink, causeFabricManager,
-	causeLossy, causeGlobalPause, causePFCStorm,
+	causeLinkFlap, causeDeviceFatal, causeSlot, causeFEC, causeOptics,
+	causeGDROff, causeACS, causeMemlock, causeShm, causeDevices, causePCIeLink, causeFabricManager, causePayload, causeRelaxedOff,
+	causeIOMMU, causeFarNIC, causeSharedCore, causeFarInterrupts, causeCoalescing, causeBinding, causeSharedLink, causePCIeErrors,
+	causeLossy, causeGlobalPause, causePFCStorm, causeQoSPath, causeNotifications, causeIsolation,
 	causeGIDv1, causeGIDLinkLocal, causeGIDSparse, causeGIDDiffers, causeSameSubnet, causeOwnNICs, causeTCPFiltered, causeSameName,
 	causeGIDUnusable, causeNoRoute,
-	causeMTUDiffers, causeGINMTU, causeSmallMTU, causeUnreachable, causeRemoteAccess, causeECE, causeOnlyFlushed, causeNotReady,
+	causeMTUDiffers, causeGINMTU, causeSmallMTU, causeUnreachable, causeRemoteAccess, causeECE, causeOnlyFlushed, causeNotReady, causePathMTU,
+	causePatience,
 	causeWrongInterface, causeSockets, causeMixedLayers, causeDifferentNICs, causePluginSwitch, causeOFI, causeHarmfulVariable,
 	causeSharp, causeFewerChannels, causeWrongData, causePerftest, causeUnknownVariable, causeTwinPorts, causeCorruptingVariable, causeInterfaceList,
-	causeDesync, causeStuck, causePeerDied, causeOrdering, causeGPUFailed, causeWatchdogStuck,
+	causeForeignVariable, causeNVLS, causeCloud, causeAlgorithm, causePairs, causeSlowRank,
+	causeDesync, causeStuck, causePeerDied, causeOrdering, causeGPUFailed, causeWatchdogStuck, causeHostTrouble, causeGPUClocks, causeGPUErrors,
+	causeCompatibility, causeDrift,
 }

@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"fmt"
 	"slices"
+	"strings"
 
 	"github.com/shunt-network/shunt/telemetry"
 	"github.com/shunt-network/shunt/units"
@@ -30,6 +31,8 @@ const (
 	collisionRatio = 1.5
 	// collisionBytes is the least traffic of a group worth judging: below it a handful of packets decides the ratio.
 	collisionBytes = 1 << 20
+	// collisionPackets is as much in packets of a host's management traffic, which is what hashes onto idle uplinks.
+	collisionPackets = 100_000
 )
 
 type collision struct {
@@ -38,7 +41,32 @@ type collision struct {
 	ratio     float64
 	hotBytes  float64
 	fairBytes float64
-	how       string
+	how       string // how congestion shows; "" where nothing tells of it
+	load      load
+}
+
+// load is a way to tell how much each port of a group carried.
+type load struct {
+	what  string // "bytes of", "packets of", "rate of"
+	id    telemetry.SeriesID
+	least float64 // of a group, to be worth judging: below it a handful of packets decides the ratio
+	of    func(v *View, p port, prio int8) (float64, bool)
+	print func(float64) string
+}
+
+// loads are tried in this order: bytes of RoCE's own queues say most; a switch that counts only packets by port, or tells the
+// rate at one moment, says the same about traffic of one kind.
+var loads = []load{
+	{"bytes of", telemetry.SwitchTxBytes, collisionBytes, func(v *View, p port, prio int8) (float64, bool) {
+		return v.delta(telemetry.SwitchTxBytes, p.object, prio)
+	}, amount[float64]},
+	{"packets of", telemetry.SwitchTxPackets, collisionPackets, func(v *View, p port, _ int8) (float64, bool) {
+		return v.delta(telemetry.SwitchTxPackets, p.object, telemetry.AnyPriority)
+	}, func(n float64) string { return fmt.Sprintf("%.3g packets", n) }},
+	{"rate of", telemetry.SwitchTxRate, float64(units.Gbps), func(v *View, p port, _ int8) (float64, bool) {
+		l, ok := v.Win.Level(key(telemetry.SwitchTxRate, p.object, telemetry.AnyPriority))
+		return l.Mean, ok
+	}, func(r float64) string { return units.Rate(r).String() }},
 }
 
 func checkCollision(v *View) Verdict {
@@ -62,7 +90,11 @@ func checkCollision(v *View) Verdict {
 		if paused, ok := v.pausedShare(telemetry.SwitchPFCRxTime, c.hot.object, prio); ok && paused >= pauseShare {
 			continue
 		}
-		if congested, known, how := v.congestion(c.hot, prio); known && congested {
+		congested, known, how := v.congestion(c.hot, prio)
+		if dropped, told := v.queueDrops(c.hot, prio); told && dropped > 0 {
+			congested, known, how = true, true, strings.TrimPrefix(how+fmt.Sprintf(", %.6g packets dropped", dropped), ", ")
+		}
+		if !known || congested { // where no queue was read, the uneven load alone is what there is
 			c.how = how
 			hits = append(hits, c)
 		}
@@ -77,36 +109,51 @@ func checkCollision(v *View) Verdict {
 	return found(v.collisionFinding(hits, prio))
 }
 
-// hottest finds the port of a group that carried most; ok is false where a port's bytes are not known.
+// hottest finds the port of a group that carried most; ok is false where what a port carried is not known.
 func (v *View) hottest(g group, prio int8) (c collision, ok bool) {
-	c.group = g
-	var sum float64
-	for _, p := range g.ports {
-		b, known := v.delta(telemetry.SwitchTxBytes, p.object, prio)
+	for _, l := range loads {
+		c = collision{group: g, load: l}
+		sum, known := 0.0, true
+		for _, p := range g.ports {
+			b, told := l.of(v, p, prio)
+			if !told {
+				known = false
+				break
+			}
+			sum += b
+			if b > c.hotBytes {
+				c.hot, c.hotBytes = p, b
+			}
+		}
 		if !known {
+			continue
+		}
+		if sum < l.least {
 			return c, false
 		}
-		sum += b
-		if b > c.hotBytes {
-			c.hot, c.hotBytes = p, b
-		}
+		c.fairBytes = sum / float64(len(g.ports))
+		c.ratio = c.hotBytes / c.fairBytes
+		return c, true
 	}
-	if sum < collisionBytes {
-		return c, false
+	return c, false
+}
+
+// queueDrops is how many packets a port dropped from the queue of a priority, or from any of its queues.
+func (v *View) queueDrops(p port, prio int8) (float64, bool) {
+	if d, ok := v.delta(telemetry.SwitchQueueDropped, p.object, prio); ok {
+		return d, true
 	}
-	c.fairBytes = sum / float64(len(g.ports))
-	c.ratio = c.hotBytes / c.fairBytes
-	return c, true
+	return v.delta(telemetry.SwitchDropped, p.object, telemetry.AnyPriority)
 }
 
 func (v *View) collisionFinding(hits []collision, prio int8) Finding {
 	worst := hits[0]
-	peer := worst.hot.Peer
+	peer := orElse(worst.hot.Peer, "the next tier")
 	f := Finding{
 		Title:    fmt.Sprintf("flows hash onto one link: %s -> %s carries %.1fx its fair share", worst.hot.object, peer, worst.ratio),
 		Severity: Warning,
 		Because: fmt.Sprintf("per-flow hashing gave %s %s of the %s that %s carried, while the least used one had %s",
-			worst.hot.object, amount(worst.hotBytes), amount(worst.fairBytes*float64(len(worst.group.ports))), worst.group.name, amount(v.coldest(worst.group, prio))),
+			worst.hot.object, worst.load.print(worst.hotBytes), worst.load.print(worst.fairBytes*float64(len(worst.group.ports))), worst.group.name, worst.load.print(v.coldest(worst, prio))),
 		WrongIf: "the queue at the port stands as well while all equal-cost ports carry the same",
 		Settle:  "the bytes of every port of the group over one call of the slow collective",
 	}
@@ -114,10 +161,12 @@ func (v *View) collisionFinding(hits []collision, prio int8) Finding {
 		f.Where = append(f.Where, h.hot.object)
 	}
 	f.Evidence = append(f.Evidence,
-		Evidence{Layer: "switch", What: fmt.Sprintf("bytes of %s, mean of %s", worst.hot.object, worst.group.name),
-			Seen: amount(worst.hotBytes), Expected: amount(worst.fairBytes), Role: "cause", At: v.onset(telemetry.SwitchECNMarked, worst.hot.object, prio),
-			From: telemetry.SwitchTxBytes.String()},
-		Evidence{Layer: "switch", What: "its egress queue", Seen: worst.how, Expected: "short", From: telemetry.SwitchQueuePeak.String()})
+		Evidence{Layer: "switch", What: fmt.Sprintf("%s %s, mean of %s", worst.load.what, worst.hot.object, worst.group.name),
+			Seen: worst.load.print(worst.hotBytes), Expected: worst.load.print(worst.fairBytes), Role: "cause", At: v.onset(telemetry.SwitchECNMarked, worst.hot.object, prio),
+			From: v.from(worst.load.id, worst.hot.object, prio)})
+	if worst.how != "" {
+		f.Evidence = append(f.Evidence, Evidence{Layer: "switch", What: "its egress queue", Seen: worst.how, Expected: "short", From: telemetry.SwitchQueuePeak.String()})
+	}
 	if len(hits) > 1 {
 		f.Evidence = append(f.Evidence, Evidence{Layer: "switch", What: "more such groups", Seen: fmt.Sprint(len(hits) - 1), Expected: "0", From: telemetry.SwitchTxBytes.String()})
 	}
@@ -127,13 +176,16 @@ func (v *View) collisionFinding(hits []collision, prio int8) Finding {
 	if len(v.Inv.Calls) > 0 || len(v.Inv.Steps) > 0 {
 		f.Confidence = 0.93
 	}
-	if v.hostsPause() == 0 {
+	if worst.how == "" {
+		f.Confidence = likely // no queue, mark or drop was read: the load is uneven, and nothing shows that it hurt
+	}
+	if v.hostsPause() == 0 && len(v.keys(telemetry.NICTxPause)) > 0 {
 		f.Not = append(f.Not, "a slow receiver (no PFC pause from hosts)")
 	}
 	if n, known := v.damaged(); known && n == 0 {
 		f.Not = append(f.Not, "a bad cable (0 CRC errors)")
 	}
-	if rate, ok := worst.hot.rate(); ok {
+	if rate, ok := worst.hot.rate(); ok && worst.load.id == telemetry.SwitchTxBytes {
 		extra := units.Serialize(units.Bytes(worst.hotBytes-worst.fairBytes), rate)
 		if c, ok := v.share(extra, fmt.Sprintf("(%s - %s) at %v, the bytes of the link over its fair share", amount(worst.hotBytes), amount(worst.fairBytes), rate)); ok {
 			f.Cost = c
@@ -151,10 +203,10 @@ func (v *View) collisionFinding(hits []collision, prio int8) Finding {
 }
 
 // coldest is the least any port of the group carried.
-func (v *View) coldest(g group, prio int8) float64 {
+func (v *View) coldest(c collision, prio int8) float64 {
 	least := -1.0
-	for _, p := range g.ports {
-		if b, ok := v.delta(telemetry.SwitchTxBytes, p.object, prio); ok && (least < 0 || b < least) {
+	for _, p := range c.group.ports {
+		if b, ok := c.load.of(v, p, prio); ok && (least < 0 || b < least) {
 			least = b
 		}
 	}

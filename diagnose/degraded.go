@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"fmt"
 	"slices"
+	"strings"
 
 	"github.com/shunt-network/shunt/telemetry"
 	"github.com/shunt-network/shunt/units"
@@ -31,37 +32,54 @@ type slowLink struct {
 	toHost        bool    // the link joins a NIC and its leaf
 }
 
+// ends names the link by its ends, as far as they are known.
+func (s slowLink) ends() string {
+	if s.peer == "" {
+		return spoken(s.object)
+	}
+	return s.object + " -> " + s.peer
+}
+
 func checkDegraded(v *View) Verdict {
 	var slow []slowLink
 	judged := 0
-	judge := func(object, peer string, rate, nominal units.Rate, id, bytes telemetry.SeriesID, toHost bool) {
+	judge := func(s slowLink, bytes telemetry.SeriesID) {
 		judged++
-		if rate <= 0 || rate >= nominal {
+		if s.rate <= 0 || s.rate >= s.nominal {
 			return
 		}
-		b, _ := v.total(bytes, object)
-		slow = append(slow, slowLink{object, peer, rate, nominal, v.from(id, object, telemetry.AnyPriority), b, toHost})
+		s.bytes, _ = v.total(bytes, s.object)
+		slow = append(slow, s)
 	}
 	for _, p := range v.ports() {
-		rate, ok := v.speed(telemetry.SwitchSpeed, p.object)
-		if !ok {
-			rate, ok = p.Rate.Get()
+		s := slowLink{object: p.object, peer: p.Peer, toHost: v.toHost(p), from: v.from(telemetry.SwitchSpeed, p.object, telemetry.AnyPriority)}
+		var ok, known bool
+		if s.rate, ok = v.speed(telemetry.SwitchSpeed, p.object); !ok {
+			s.rate, ok = p.Rate.Get()
+			s.from = orElse(p.Rate.From.String(), s.from)
 		}
-		nominal, known := p.Nominal.Get()
-		if !known {
-			nominal, known = v.siblingSpeed(p)
+		if s.nominal, known = p.Nominal.Get(); !known {
+			s.nominal, known = v.siblingSpeed(p)
 		}
 		if ok && known {
-			judge(p.object, p.Peer, rate, nominal, telemetry.SwitchSpeed, telemetry.SwitchTxBytes, v.toHost(p))
+			judge(s, telemetry.SwitchTxBytes)
 		}
 	}
 	for _, n := range v.nics() {
-		rate, ok := v.speed(telemetry.NICSpeed, n.object)
-		if !ok {
-			rate, ok = n.Rate.Get()
+		if n.State.Is(func(s string) bool { return !strings.Contains(strings.ToUpper(s), "ACTIVE") }) {
+			continue // a port that is down shows the lowest rate there is
 		}
-		if nominal, known := n.Nominal.Get(); ok && known {
-			judge(n.object, n.Switch, rate, nominal, telemetry.NICSpeed, telemetry.NICTxBytes, true)
+		s := slowLink{object: n.object, peer: n.Switch, toHost: true, from: v.from(telemetry.NICSpeed, n.object, telemetry.AnyPriority)}
+		var ok, known bool
+		if s.rate, ok = v.speed(telemetry.NICSpeed, n.object); !ok {
+			s.rate, ok = n.Rate.Get()
+			s.from = orElse(n.Rate.From.String(), s.from)
+		}
+		if s.nominal, known = n.Nominal.Get(); !known {
+			s.nominal, known = v.sisterSpeed(n)
+		}
+		if ok && known {
+			judge(s, telemetry.NICTxBytes)
 		}
 	}
 	switch {
@@ -108,10 +126,63 @@ func (v *View) siblingSpeed(p port) (units.Rate, bool) {
 	return 0, false
 }
 
+// sisterSpeed is the speed of a NIC port's sisters where nothing tells what it is built for: the ports of the same part
+// on its host, or those of the same name on other hosts. At least three must agree, and none be faster, and the port
+// must run at a half, a quarter or an eighth of it, which is what lost lanes and a fallback of the speed leave.
+func (v *View) sisterSpeed(n nic) (units.Rate, bool) {
+	sisters := once(v, func(f *facts) **map[string]map[units.Rate]int { return &f.sisters }, func() map[string]map[units.Rate]int {
+		votes := map[string]map[units.Rate]int{}
+		for _, m := range v.nics() {
+			rate, ok := m.Rate.Get()
+			if !ok || rate <= 0 {
+				continue
+			}
+			for _, k := range sisterKeys(m) {
+				if votes[k] == nil {
+					votes[k] = map[units.Rate]int{}
+				}
+				votes[k][rate]++
+			}
+		}
+		return votes
+	})
+	rate, ok := n.Rate.Get()
+	if !ok || rate <= 0 {
+		return 0, false
+	}
+	for _, k := range sisterKeys(n) {
+		var most units.Rate
+		for r := range sisters[k] {
+			most = max(most, r)
+		}
+		if ratio := most / rate; sisters[k][most] >= 3 && most%rate == 0 && (ratio == 2 || ratio == 4 || ratio == 8) {
+			return most, true
+		}
+	}
+	return 0, false
+}
+
+// sisterKeys are what the sisters of a port have in common with it.
+func sisterKeys(n nic) (keys []string) {
+	layer := n.LinkLayer.Or("")
+	switch part := n.PartID.Or(0); {
+	case n.Board.Known():
+		keys = append(keys, n.host.Name+"/board "+n.Board.Or("")+layer)
+	case n.Model.Known():
+		keys = append(keys, n.host.Name+"/model "+n.Model.Or("")+layer)
+	case part != 0:
+		keys = append(keys, fmt.Sprintf("%s/part %d%s", n.host.Name, part, layer))
+	}
+	if n.host.Name != "" {
+		keys = append(keys, "device "+n.Device+layer)
+	}
+	return keys
+}
+
 func (v *View) degradedFinding(slow []slowLink) Finding {
 	worst := slow[0]
 	f := Finding{
-		Title:    fmt.Sprintf("link runs at %v, nominal %v: %s -> %s", worst.rate, worst.nominal, worst.object, worst.peer),
+		Title:    fmt.Sprintf("link runs at %v, nominal %v: %s", worst.rate, worst.nominal, worst.ends()),
 		Severity: Warning, Confidence: 0.95,
 		Because: "equal-cost path choice gives the link the same share as its siblings, so whatever is hashed or sprayed onto it finishes last and everyone waits for it",
 		WrongIf: "the nominal speed is not what the port is built for",

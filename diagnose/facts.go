@@ -6,6 +6,7 @@ import (
 
 	"github.com/shunt-network/shunt/evidence"
 	"github.com/shunt-network/shunt/telemetry"
+	"github.com/shunt-network/shunt/units"
 )
 
 // facts holds what many causes ask of one View, worked out once: a job on thousands of hosts reports a hundred thousand
@@ -17,6 +18,7 @@ type facts struct {
 	said        map[kindSet][]evidence.Event
 	unreachable *[]evidence.Event
 	hostPorts   *[]hostPort
+	jobDevices  *jobDevices
 	ports       *[]port
 	nics        *[]nic
 	owners      *map[netip.Addr]place
@@ -29,6 +31,10 @@ type facts struct {
 	groups      *[]group
 	siblings    *map[string]group
 	priority    *int8
+	linkEnds    *[]linkEnd
+	pciNICs     *[]pciNIC
+	sisters     *map[string]map[units.Rate]int
+	otherEnds   *map[string]port
 	variables   *map[string]settings
 }
 

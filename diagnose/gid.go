@@ -179,22 +179,24 @@ type jobDevices struct {
 }
 
 func (v *View) jobDevices() jobDevices {
-	j := jobDevices{v, map[string]map[string]bool{}}
-	put := func(host, device string) {
-		if j.listed[host] == nil {
-			j.listed[host] = map[string]bool{}
+	return once(v, func(f *facts) **jobDevices { return &f.jobDevices }, func() jobDevices {
+		j := jobDevices{v, map[string]map[string]bool{}}
+		put := func(host, device string) {
+			if j.listed[host] == nil {
+				j.listed[host] = map[string]bool{}
+			}
+			j.listed[host][device] = true
 		}
-		j.listed[host][device] = true
-	}
-	for _, l := range v.Inv.NCCL.Devices {
-		for _, d := range l.Devices {
-			for _, name := range strings.Split(d.Device, "+") { // ports that NCCL merged
-				put(l.Host, name)
-				put("", name)
+		for _, l := range v.Inv.NCCL.Devices {
+			for _, d := range l.Devices {
+				for _, name := range strings.Split(d.Device, "+") { // ports that NCCL merged
+					put(l.Host, name)
+					put("", name)
+				}
 			}
 		}
-	}
-	return j
+		return j
+	})
 }
 
 func (j jobDevices) has(host string, n *evidence.NIC) bool {

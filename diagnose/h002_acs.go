@@ -40,11 +40,16 @@ func checkACS(v *View) Verdict {
 	}
 	var redirects []redirect
 	listed, validateOnly := false, []evidence.Source{}
+	aside := 0 // bridges that redirect, and that the tree shows on no way between a GPU and a NIC
 	for _, h := range v.Inv.Hosts {
 		r := redirect{host: h.Name}
+		direct, known := v.directBridges(h)
+		known = known || placed(h)
 		for _, b := range h.Bridges {
 			listed = true
-			if b.Redirect {
+			if b.Redirect && known && !direct[evidence.PCIAddress(b.Address)] {
+				aside++
+			} else if b.Redirect {
 				r.bridges = append(r.bridges, b)
 			} else if b.Validate {
 				validateOnly = append(validateOnly, b.From)
@@ -134,6 +139,8 @@ func checkACS(v *View) Verdict {
 		return found(f)
 	}
 	switch {
+	case listed && aside > 0:
+		return ruledOut(fmt.Sprintf("%s peer-to-peer, and the PCIe tree shows none of them between a GPU and a NIC", counted(aside, "bridge redirects", "bridges redirect")))
 	case listed && len(validateOnly) > 0 && len(v.rdmaErrors()) == 0:
 		return found(Finding{
 			Title:    fmt.Sprintf("access control checks the source (SrcValid) at %s but redirects nothing", counted(len(validateOnly), "PCIe bridge", "PCIe bridges")),

@@ -16,12 +16,15 @@ import (
 var causeFabricManager = Cause{
 	Code:     "H007",
 	Title:    "the NVLink fabric of a host is not ready",
-	Needs:    "the NCCL log",
+	Needs:    "the NCCL log, or nvidia-smi -q",
 	Explains: []string{"J005", "J003", "J002"},
 	Check:    checkFabricManager,
 }
 
 func checkFabricManager(v *View) Verdict {
+	if f, ok := v.fabricNotReady(); ok {
+		return found(f)
+	}
 	if s, silent := v.silent(); silent {
 		return s
 	}
@@ -43,4 +46,43 @@ func checkFabricManager(v *View) Verdict {
 		Fix:      Fix{Text: "start the fabric manager in the version of the driver; as a way around it for NVLS alone, NCCL_NVLS_ENABLE=0", Commands: []string{"systemctl status nvidia-fabricmanager", "nvidia-smi -q | grep -A3 Fabric", "export NCCL_NVLS_ENABLE=0   # as a test"}},
 		Settle:   "nvidia-smi -q | grep -A3 Fabric on " + called(said[0].Host),
 	})
+}
+
+// fabricNotReady finds a host whose GPUs say themselves that their NVLink fabric is not set up (nvidia-smi -q, "Fabric"):
+// State is Completed where it is, N/A on boards without NVSwitch.
+func (v *View) fabricNotReady() (Finding, bool) {
+	for _, h := range v.Inv.Hosts {
+		var bad []*evidence.GPU
+		for _, g := range h.GPUs {
+			state, known := g.Fabric.Get()
+			status, told := g.FabricState.Get()
+			if known && (state == "In Progress" || state == "Not Started") || known && state == "Completed" && told && status != "Success" && status != "N/A" {
+				bad = append(bad, g)
+			}
+		}
+		if len(bad) == 0 {
+			continue
+		}
+		g := bad[0]
+		seen := g.Fabric.Or("")
+		if s, ok := g.FabricState.Get(); ok {
+			seen += ", " + s
+		}
+		f := Finding{
+			Title:    fmt.Sprintf("the NVLink fabric of %s is not ready: %s of %d say %s", called(h.Name), counted(len(bad), "GPU", "GPUs"), len(h.GPUs), seen),
+			Severity: Warning, Confidence: named, Where: []string{called(h.Name)},
+			Because:  "on hosts with NVSwitch the fabric manager sets the switches up; until it has, CUDA waits and GPUs have no NVLink",
+			Evidence: []Evidence{{Layer: "host", What: "fabric of " + object(h.Name, gpuName(g)), Seen: seen, Expected: "Completed, Success", Role: "cause", From: g.Fabric.From.String()}},
+			Not:      []string{"the network between hosts: NVLink ends at the host"},
+			WrongIf:  "it was read while the host started",
+			Fix:      Fix{Text: "start the fabric manager in the version of the driver, and read its log", Commands: []string{"systemctl status nvidia-fabricmanager", "journalctl -u nvidia-fabricmanager", "nvidia-smi -q | grep -A3 Fabric"}},
+			Settle:   "nvidia-smi -q | grep -A3 Fabric again",
+		}
+		if failed := v.said(evidence.CudaError); len(failed) > 0 {
+			f.Severity = Critical
+			f.Evidence = append(f.Evidence, tell(failed, "effect")...)
+		}
+		return f, true
+	}
+	return Finding{}, false
 }

@@ -2,8 +2,11 @@ package diagnose
 
 import (
 	"fmt"
+	"strconv"
+	"strings"
 
 	"github.com/shunt-network/shunt/evidence"
+	"github.com/shunt-network/shunt/units"
 )
 
 // nearlyAll is the share of the host-memory bandwidth that a collective with GPU Direct should reach over the same
@@ -36,6 +39,9 @@ func (v *View) hostFastGPUSlow() (Finding, bool) {
 				seen, from = c.BusBW, c.From
 			}
 		}
+		if avg, ok := t.AvgBusBW.Get(); ok && seen == 0 && t.MinBytes.Is(func(b units.Bytes) bool { return b >= large }) {
+			seen, from, what = avg, t.AvgBusBW.From, "average busbw of the collective, large sizes only"
+		}
 		if seen == 0 || seen >= nearlyAll*line {
 			continue
 		}
@@ -63,9 +69,16 @@ func (v *View) betweenHosts() bool {
 		return true
 	}
 	for _, t := range v.Inv.Tables {
-		if t.Ranks > 8 {
+		if t.Ranks > 8 || len(t.Hosts) > 1 {
 			return true
 		}
+	}
+	if s, ok := v.Inv.Setting("mpirun.host"); ok && strings.Contains(s.Value, ",") {
+		return true
+	}
+	if s, ok := v.Inv.Setting("mpirun.np"); ok {
+		n, err := strconv.Atoi(s.Value)
+		return err == nil && n > 8
 	}
 	return false
 }

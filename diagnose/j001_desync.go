@@ -24,6 +24,9 @@ var causeDesync = Cause{
 }
 
 func checkDesync(v *View) Verdict {
+	if f, ok := v.desyncRecorded(); ok && len(v.networkErrors()) == 0 {
+		return found(f)
+	}
 	if s, silent := v.noWatchdog(); silent {
 		return s
 	}
@@ -36,17 +39,7 @@ func checkDesync(v *View) Verdict {
 	}
 	low := slices.MinFunc(work, func(a, b evidence.WorkState) int { return int(a.Enqueued - b.Enqueued) })
 	high := slices.MaxFunc(work, func(a, b evidence.WorkState) int { return int(a.Enqueued - b.Enqueued) })
-	f := Finding{
-		Severity: Critical,
-		Because:  "a collective waits for every rank; the watchdog of the ranks that wait reports a timeout, and the rank that did not come is the reason",
-		WrongIf:  "the ranks belong to different process groups, or their logs are of different times",
-		Fix: Fix{
-			Text:     "read the log of the rank that is behind at that time, and take a flight recorder dump of all ranks",
-			Commands: []string{"export TORCH_NCCL_TRACE_BUFFER_SIZE=2000 TORCH_NCCL_DUMP_ON_TIMEOUT=1", "python -m torch.distributed.flight_recorder.fr_trace DIR", "py-spy dump --pid PID"},
-		},
-		Settle: "\"last enqueued\" of every rank, or the flight recorder",
-		Not:    []string{"the network: no RDMA error was printed, and a dead path gives one within half a minute (retries x timeout)"},
-	}
+	f := desyncFinding()
 	if low.Enqueued < high.Enqueued {
 		f.Title = fmt.Sprintf("not the network: rank %d had enqueued %d collectives when rank %d had %d", low.Rank, low.Enqueued, high.Rank, high.Enqueued)
 		f.Confidence = named
@@ -71,6 +64,20 @@ func checkDesync(v *View) Verdict {
 		return cannotCheck("the watchdog's line of more than one rank")
 	}
 	return ruledOut(fmt.Sprintf("all %d ranks that reported had enqueued the same collective (%d)", len(work), low.Enqueued))
+}
+
+func desyncFinding() Finding {
+	return Finding{
+		Severity: Critical,
+		Because:  "a collective waits for every rank; the watchdog of the ranks that wait reports a timeout, and the rank that did not come is the reason",
+		WrongIf:  "the ranks belong to different process groups, or their logs are of different times",
+		Fix: Fix{
+			Text:     "read the log of the rank that is behind at that time, and take a flight recorder dump of all ranks",
+			Commands: []string{"export TORCH_NCCL_TRACE_BUFFER_SIZE=2000 TORCH_NCCL_DUMP_ON_TIMEOUT=1", "python -m torch.distributed.flight_recorder.fr_trace DIR", "py-spy dump --pid PID"},
+		},
+		Settle: "\"last enqueued\" of every rank, or the flight recorder",
+		Not:    []string{"the network: no RDMA error was printed, and a dead path gives one within half a minute (retries x timeout)"},
+	}
 }
 
 // noWatchdog is the verdict where no collective timed out.

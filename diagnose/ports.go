@@ -85,8 +85,12 @@ func (v *View) equalCost() []group {
 		var groups []group
 		for _, s := range v.Inv.Switches {
 			g := group{}
+			guess := v.guessUplinks(s)
 			for _, p := range s.Ports {
-				if p.Uplink {
+				if p.State.Is(func(state string) bool { return state != "up" }) {
+					continue
+				}
+				if p.Uplink || guess && v.isSwitch(p.Peer) {
 					g.ports = append(g.ports, port{p, s, s.Object(p)})
 				}
 			}
@@ -108,6 +112,19 @@ func (v *View) equalCost() []group {
 		}
 		return groups
 	})
+}
+
+// guessUplinks tells whether the ports of a switch that lead to other switches are its uplinks, though nothing calls them
+// so: on a switch that has hosts, and no port that is called one.
+func (v *View) guessUplinks(s *evidence.Switch) bool {
+	hosts := false
+	for _, p := range s.Ports {
+		if p.Uplink {
+			return false
+		}
+		hosts = hosts || p.Peer != "" && v.host(hostOf(p.Peer)) != nil
+	}
+	return hosts
 }
 
 // rocePriority is the traffic class RDMA travels in: the setting "roce.priority" where it is known, else the

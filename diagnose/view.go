@@ -9,6 +9,8 @@ import (
 type View struct {
 	Inv *evidence.Inventory
 	Win *telemetry.Window
+	// Tested is the site's list of versions, nil where none was given.
+	Tested *Compatibility
 
 	facts *facts // what causes share during one Run; nil outside of it
 }

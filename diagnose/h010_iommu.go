@@ -1,0 +1,101 @@
+package diagnose
+
+import (
+	"fmt"
+	"strings"
+
+	"github.com/shunt-network/shunt/evidence"
+)
+
+// H010: the IOMMU translates every access of the NIC.
+//
+// Symptom: bandwidth below the port's with whole links, the NIC waits for PCIe, more with small pages and many buffers.
+// Mechanism: with an IOMMU in translating mode each address a device uses is looked up, and its cache is small; pass-through
+// (iommu=pt) maps once. Peer-to-peer with GPUs goes up to the root complex to be translated. Evidence for: the kernel's
+// command line and its line about the default domain. Against: a virtual machine, where the host decides; a platform whose
+// NIC and GPU cache translations (ATS). Look-alikes: H002 (access control), H008.
+var causeIOMMU = Cause{
+	Code:     "H010",
+	Title:    "the IOMMU translates every access of the NIC",
+	Needs:    "the kernel's command line (/proc/cmdline) or its log",
+	Explains: []string{"H002", "L012"},
+	Check:    checkIOMMU,
+}
+
+func checkIOMMU(v *View) Verdict {
+	if v.Inv.Simulated {
+		return notApplicable("a simulated run has no IOMMU")
+	}
+	var findings []Finding
+	read := 0
+	for _, h := range v.Inv.Hosts {
+		mode, row := iommuMode(h)
+		if mode == unknown {
+			continue
+		}
+		read++
+		if mode == no || virtualMachine(h) {
+			continue
+		}
+		f := Finding{
+			Title:    fmt.Sprintf("the IOMMU of %s translates every access of its devices", called(h.Name)),
+			Severity: Note, Confidence: possible, Where: []string{called(h.Name)},
+			Because:  "each address a NIC or GPU uses is looked up in tables in memory, and traffic between the two goes up to the root complex for it",
+			Evidence: []Evidence{row},
+			WrongIf:  "ib_write_bw with GPU memory reaches the port's rate as it is",
+			Fix:      Fix{Text: "boot bare metal with the IOMMU in pass-through mode, or off where nothing needs it", Commands: []string{"cat /proc/cmdline", "grubby --update-kernel=ALL --args=iommu=pt", "dmesg | grep -i 'iommu: Default domain'"}},
+			Settle:   "ib_write_bw --use_cuda before and after, between the same two hosts",
+		}
+		for _, d := range v.pciNICs() {
+			if d.host == h {
+				if stalls := v.pciStalls(d); len(stalls) > 0 {
+					f.Severity, f.Confidence = Warning, likely
+					f.Evidence = append(f.Evidence, stalls...)
+				}
+			}
+		}
+		if _, slow := v.hostFastGPUSlow(); slow {
+			f.Severity, f.Confidence = Warning, likely
+		}
+		findings = append(findings, f)
+	}
+	switch {
+	case len(findings) > 0:
+		return found(findings...)
+	case read > 0:
+		return ruledOut("the IOMMU is off, in pass-through mode, or the hosts are virtual machines")
+	}
+	return cannotCheck("/proc/cmdline, or the kernel log from its start")
+}
+
+// iommuMode tells whether a host's IOMMU translates (yes), does not (no), or is not known to. The last word is the
+// kernel's: "iommu: Default domain type: Translated" or "Passthrough" (drivers/iommu/iommu.c).
+func iommuMode(h *evidence.Host) (answer, Evidence) {
+	for _, k := range h.Kernel {
+		text := strings.ToLower(k.Text)
+		row := Evidence{Layer: "host", What: "kernel log", Seen: shorten(k.Text), Expected: "Passthrough", Role: "cause", From: k.From.String()}
+		switch {
+		case strings.Contains(text, "default domain type: translated"):
+			return yes, row
+		case strings.Contains(text, "default domain type: passthrough"):
+			return no, row
+		}
+	}
+	line, ok := h.Versions["cmdline"].Get()
+	if !ok {
+		return unknown, Evidence{}
+	}
+	row := Evidence{Layer: "host", What: "kernel command line", Seen: "", Expected: "iommu=pt", Role: "cause", From: h.Versions["cmdline"].From.String()}
+	mode := unknown // what holds without a word on it depends on how the kernel was built
+	for word := range strings.FieldsSeq(line) {
+		name, value, _ := strings.Cut(word, "=")
+		switch {
+		case name == "iommu.passthrough" && value == "1", name == "iommu" && (value == "pt" || value == "off"), (name == "intel_iommu" || name == "amd_iommu") && value == "off":
+			row.Seen = word
+			return no, row
+		case name == "intel_iommu" && strings.HasPrefix(value, "on"), name == "amd_iommu" && value == "on", name == "iommu.passthrough" && value == "0", name == "iommu" && (value == "nopt" || value == "force"):
+			mode, row.Seen = yes, strings.TrimSpace(row.Seen+" "+word)
+		}
+	}
+	return mode, row
+}
