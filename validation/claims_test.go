@@ -83,6 +83,13 @@ func (c trial) of(kind workload.Collective) (list []float64) {
 
 func same(*scenario.Scenario) {}
 
+// oneStep cuts a training job short where what is compared are its collectives.
+func oneStep(s *scenario.Scenario) {
+	step := *s.Job.Step
+	step.Steps = 1
+	s.Job.Step = &step
+}
+
 // A gradient bucket over four paths of 200 Gbit/s: one path, per-flow hashing, and spraying without and with a receiver that reorders. The claim's bucket
 // of 128 MB cannot be what took 38 us: its bytes alone last 5 ms. The scenario has a bucket that does take 38 us.
 func TestLadderClaimSpraying(t *testing.T) {
@@ -150,17 +157,11 @@ func TestLadderClaimMoE(t *testing.T) {
 	t.Parallel()
 	s := example(t, "moe-collision")
 	const seeds = 2
-	// One step is enough: what is compared are its collectives.
-	hash := func(s *scenario.Scenario) {
-		step := *s.Job.Step
-		step.Steps = 1
-		s.Job.Step = &step
-	}
 	spread := func(s *scenario.Scenario) {
-		hash(s)
+		oneStep(s)
 		s.PathChoice, s.NIC.Transport = netsim.Random, netsim.Place
 	}
-	hashed, sprayed := try(t, s, seeds, workload.AllToAll, hash), try(t, s, seeds, workload.AllToAll, spread)
+	hashed, sprayed := try(t, s, seeds, workload.AllToAll, oneStep), try(t, s, seeds, workload.AllToAll, spread)
 	check(t, claimed("MoE, hashing against spraying: all-to-all bandwidth lost", "%", 40, 30, 75, "collisions of a few large flows"),
 		100*(1-mean(sprayed.times)/mean(hashed.times)))
 	check(t, within(claims, "MoE, hashing against spraying: all_reduce bandwidth lost", "%", -5, 30, "a ring has one flow between neighbours, which meets few others"),

@@ -95,7 +95,7 @@ func TestLadderAllToAll(t *testing.T) {
 func TestLadderBusBandwidth(t *testing.T) {
 	t.Parallel()
 	f := leafSpine(1, 8, 1, wire)
-	spec := workload.Spec{Job: workload.Job{Collective: &workload.CollectiveJob{Kind: workload.AllReduce, Size: 256 * units.MiB}}}
+	spec := workload.Spec{Job: workload.Job{Collective: &workload.CollectiveJob{Kind: workload.AllReduce, Size: 64 * units.MiB}}}
 	p := spec.Plan(f, 1, func(path, text string) { t.Errorf("%s: %s", path, text) })
 	o := run(t, f, p, plain())
 	var begin, end []units.Instant
@@ -106,6 +106,6 @@ func TestLadderBusBandwidth(t *testing.T) {
 	if !ok {
 		t.Fatal("no benchmark")
 	}
-	check(t, near(closedForm, "busbw of all_reduce, 8 ranks, 256 MiB", "GB/s", 50*mtu/float64(full+header), 0.02, "400 Gbit/s x 4096 / (4160 + 64)"),
+	check(t, near(closedForm, "busbw of all_reduce, 8 ranks, 64 MiB", "GB/s", 50*mtu/float64(full+header), 0.02, "400 Gbit/s x 4096 / (4160 + 64)"),
 		b.BusBW.BytesPerSecond()/1e9)
 }
