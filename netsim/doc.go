@@ -6,8 +6,9 @@
 // may not import time, os, sync or a global random source (internal/arch tests it).
 //
 // Read config.go and defaults.go (what can be set), network.go and summary.go (New, RunUntil, what comes out), event.go (the queue),
-// then packet.go, port.go, switch.go, buffer.go, pause.go, ecn.go, op.go, nic.go, qp.go, the transports (transport.go, place.go, irn.go, uec.go),
-// fault.go. The laws of rate control are in netsim/cc and the schemes of path choice in netsim/route; neither knows of netsim. What ties them in is
+// then packet.go, port.go, switch.go, buffer.go, trim.go, pause.go, watchdog.go, deadlock.go, ecn.go, op.go, nic.go, qp.go, the transports
+// (transport.go, arrivals.go, flight.go, place.go, irn.go, uec.go), fault.go, loss.go, detect.go; reduction.go, aggregate.go and worker.go for
+// adding up in the switches. The laws of rate control are in netsim/cc and the schemes of path choice in netsim/route; neither knows of netsim. What ties them in is
 // control.go and pace.go, choose.go (a switch decides) and entropy.go (the sender does), and note.go (what packets carry for them). What each model
 // leaves out is in docs/models.
 //

@@ -14,6 +14,7 @@ type flight struct {
 	recovering bool
 	inFlight   int64 // uec: packets sent and neither arrived nor lost
 	window     int64 // bytes
+	most       int64 // the window at the start, which is the largest
 	progress   int64 // when a packet was last acknowledged
 }
 

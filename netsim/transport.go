@@ -43,7 +43,8 @@ func (n *Network) openTransport(a, b uint32) {
 	case tIRN:
 		n.flights = append(n.flights, flight{window: n.irnWindow(a, b)})
 	case tUEC:
-		n.flights = append(n.flights, flight{window: n.uecWindow(a, b)})
+		w := n.uecWindow(a, b)
+		n.flights = append(n.flights, flight{window: w, most: w})
 	default:
 		return
 	}

@@ -5,8 +5,9 @@ import "github.com/shunt-network/shunt/units"
 // The uec transport is reliable unordered delivery as Ultra Ethernet has it (specification 1.0, RUD; the behaviour follows the open
 // simulator of its authors, uet-htsim). Packets are placed as they come and a message is done when all its packets are there, whatever
 // is missing of those before. The receiver acknowledges every AckEvery packets, and at once the first packet of a QP, one marked by ECN,
-// one that was sent before, one that asks for it and the last one missing of a message; each ACK tells of 64 packets. A packet that was trimmed is asked for at once. Without trimming loss is
-// estimated at the sender (SLEEK): when about a window and a half has arrived beyond a gap, the gap is a loss.
+// one that was sent before, one that asks for it and the last one missing of a message; each ACK tells of 64 packets. A packet that was
+// trimmed is asked for at once. Without trimming loss is estimated at the sender (SLEEK): when a window and a half, at most the largest one,
+// has arrived beyond a gap, the gap is a loss.
 
 // sackSpan is how many packets an acknowledgement tells of.
 const sackSpan = 64
@@ -156,7 +157,7 @@ func (n *Network) sleek(f *flight, s *sender, held int64) {
 		f.recovering = false
 	}
 	if !f.recovering {
-		enough := max(min(mulDiv(f.window, n.lossFactor, 1<<16), f.window)/int64(n.mtu), fewPackets)
+		enough := max(min(mulDiv(f.window, n.lossFactor, 1<<16), f.most)/int64(n.mtu), fewPackets)
 		if held < enough {
 			return
 		}

@@ -50,10 +50,9 @@ func (c Call) fits(f *fabric.Fabric) string {
 // hierarchy is a hierarchical call being written out.
 type hierarchy struct {
 	*call
-	hosts [][]int  // rank numbers by host
-	of    []int    // host of each rank
-	rail  []int    // place of each rank in its host
-	every [][]OpID // by rank: what it entered with
+	hosts [][]int // rank numbers by host
+	of    []int   // host of each rank
+	rail  []int   // place of each rank in its host
 }
 
 // hierarchical writes out all pieces.
