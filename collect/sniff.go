@@ -28,6 +28,7 @@ import (
 	"github.com/shunt-network/shunt/collect/qos"
 	"github.com/shunt-network/shunt/collect/sonic"
 	"github.com/shunt-network/shunt/collect/sysfs"
+	"github.com/shunt-network/shunt/collect/system"
 	"github.com/shunt-network/shunt/collect/topology"
 )
 
@@ -92,6 +93,7 @@ const (
 	Sysctl            Format = "sysctl"
 	IPTables          Format = "iptables"
 	KernelLog         Format = "kernel log"
+	SystemFacts       Format = "system"
 	MLXConfig         Format = "mlxconfig"
 	SecurityGroups    Format = "security groups"
 	PFCWatchdog       Format = "show pfcwd stats"
@@ -172,6 +174,7 @@ var kinds = []kind{
 	{Sysctl, "nvkfud", limits.StartsSysctl, func(_ *session, f *fragment.Fragment) parser { return limits.NewSysctl(f) }},
 	{IPTables, "", iptables.Starts, func(_ *session, f *fragment.Fragment) parser { return iptables.New(f) }},
 	{KernelLog, "", kmsg.Starts, func(_ *session, f *fragment.Fragment) parser { return kmsg.New(f) }},
+	{SystemFacts, "LBPMOD0123456789", system.Starts, func(_ *session, f *fragment.Fragment) parser { return system.New(f) }},
 	{MLXConfig, "C", mlxconfig.Starts, func(_ *session, f *fragment.Fragment) parser { return mlxconfig.New(f) }},
 	{PFCWatchdog, "", sonic.StartsWatchdog, func(_ *session, f *fragment.Fragment) parser { return sonic.NewWatchdog(f) }},
 	{FECStatus, "", sonic.StartsFEC, func(_ *session, f *fragment.Fragment) parser { return sonic.NewFEC(f) }},

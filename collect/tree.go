@@ -9,6 +9,7 @@ import (
 	"github.com/shunt-network/shunt/collect/irq"
 	"github.com/shunt-network/shunt/collect/limits"
 	"github.com/shunt-network/shunt/collect/sysfs"
+	"github.com/shunt-network/shunt/collect/system"
 	"github.com/shunt-network/shunt/evidence"
 )
 
@@ -47,8 +48,17 @@ func (s *session) leafOf(name string) (leaf, bool) {
 		root := folderAbove(name, "proc")
 		return leaf{Sysctl, root, path.Dir(root), leafKey{"sysctl", parameter, ""}, func(f *fragment.Fragment, value []byte) { limits.SysctlFile(f, parameter, value) }}, true
 	}
+	for file, read := range procFiles {
+		if name == file || strings.HasSuffix(name, "/"+file) {
+			root := folderAbove(name, "proc")
+			return leaf{SystemFacts, root, path.Dir(root), leafKey{"proc", file, ""}, read}, true
+		}
+	}
 	return leaf{}, false
 }
+
+// procFiles are files of /proc that hold one value and are told by their path.
+var procFiles = map[string]func(f *fragment.Fragment, value []byte){"proc/cmdline": system.CmdlineFile, "proc/uptime": system.UptimeFile}
 
 // folderAbove is a path up to and with the last folder of a name.
 func folderAbove(name, folder string) string {

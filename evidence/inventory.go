@@ -153,7 +153,7 @@ type Host struct {
 	Balancer  Value[string]            // irqbalance: "running", "stopped"
 	Limits    map[string]Value[string] // ulimit -a, by description: "open files"
 	Versions  map[string]Value[string] // "kernel", "nvidia driver", "cuda", "MLNX_OFED", ...
-	Boot      Value[units.Duration]    // uptime
+	Uptime    Value[int64]             // seconds since it started
 }
 
 // NIC is one port of an RDMA device.
@@ -266,10 +266,12 @@ type Bridge struct {
 
 // KernelEvent is a line of the kernel log that tells of trouble with a device.
 type KernelEvent struct {
-	Kind   string // "pcie power", "module temperature", "xid", "link down"
+	Kind   string // "pcie power", "module temperature", "xid", "link down", ...: collect/kmsg has them all
 	Device string // PCI address
 	Text   string
 	From   Source
+
+	Time string // as printed: "[   12.345678]", "Jun 02 10:00:00"; "" where none
 }
 
 // Switch is a switch and its ports.
