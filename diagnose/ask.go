@@ -89,10 +89,11 @@ var (
 	askXML    = Ask{On: NextRun, Name: "topology", Command: "NCCL_TOPO_DUMP_FILE=nccl_topo.xml"}
 	askFlight = Ask{On: NextRun, Name: "flight", Command: "TORCH_NCCL_TRACE_BUFFER_SIZE=2000 TORCH_NCCL_DUMP_ON_TIMEOUT=1"}
 
-	askLogs  = Ask{On: FromJob, Name: "logs", Command: "the logs of all ranks, from their start"}
-	askTable = Ask{On: FromJob, Name: "nccl-tests", Command: "the output of nccl-tests over the sizes that matter, with checking on (-c 1)"}
-	askPerf  = Ask{On: FromJob, Name: "perftest", Command: "the whole output of the bandwidth test, with its header"}
-	askSFlow = Ask{On: FromJob, Name: "sflow", Command: "flow records of the switches (sFlow) with the priority of each flow"}
+	askLogs    = Ask{On: FromJob, Name: "logs", Command: "the logs of all ranks, from their start"}
+	askTable   = Ask{On: FromJob, Name: "nccl-tests", Command: "the output of nccl-tests over the sizes that matter, with checking on (-c 1)"}
+	askPerf    = Ask{On: FromJob, Name: "perftest", Command: "the whole output of the bandwidth test, with its header"}
+	askSFlow   = Ask{On: FromJob, Name: "sflow", Command: "flow records of the switches (sFlow) with the priority of each flow"}
+	askCapture = Ask{On: FromJob, Name: "capture", Command: "packets of RoCE in both directions for some seconds, whole, as pcap or pcapng: from a mirror port of the switch, or from a NIC that lets tcpdump see RDMA"}
 )
 
 // EnvCommand prints the variables that matter to the network of a job. What may be a secret stays out by name.
@@ -186,6 +187,8 @@ var asks = map[string][]Ask{
 	"J007": {askKernel, askLogs},
 	"J008": {askGPUs},
 	"J009": {askKernel, askGPUs, askHealth},
+	"L022": {askCapture, askRDMACount}, "L023": {askCapture, askRDMACount}, "L024": {askCapture, askEthtool}, "L025": {askCapture, askRDMACount}, "R020": {askCapture, askRDMACount},
+	"X020": {askCapture, askQoS}, "X021": {askCapture},
 	"X011": {askSFlow, askQoS, askPriority},
 	"X012": {askMatrix, askGPUs, askDriverOf},
 	"X013": {askDevInfo, askQoS, askGPUs},

@@ -20,7 +20,7 @@ import (
 var backgroundCause = Cause{
 	Code:     "X011",
 	Title:    "other traffic shares RoCE's priority",
-	Needs:    "sampled flows with their priority (sFlow)",
+	Needs:    "sampled flows with their priority or code point (sFlow, a capture)",
 	Explains: []string{"L011", "L012", "L013", "L021", "L031", "L032"},
 	Check:    checkBackground,
 }
@@ -30,32 +30,34 @@ const backgroundShare = 0.01
 
 func checkBackground(v *View) Verdict {
 	var roce units.Bytes
-	classes := map[int8]bool{}
+	classes := map[string]units.Bytes{}
 	told := 0
 	for _, f := range v.Inv.Flows {
-		if f.Priority < 0 {
+		class := classOf(f)
+		if class == "" {
 			continue
 		}
 		told++
 		if f.Application == evidence.RoCE {
 			roce += f.Bytes
-			classes[f.Priority] = true
+			classes[class] += f.Bytes
 		}
 	}
 	switch {
 	case told == 0:
-		return cannotCheck("no sampled flows with their priority (sFlow)")
+		return cannotCheck("no sampled flows with their priority or code point (sFlow, a capture)")
 	case roce == 0:
 		return cannotCheck("the sampled flows hold no RoCE, so its priority is not known")
 	}
 	byApp := map[string]*intruder{}
 	for _, f := range v.Inv.Flows {
-		if f.Application == evidence.RoCE || !classes[f.Priority] {
-			continue
+		class := classOf(f)
+		if f.Application == evidence.RoCE || class == "" || float64(classes[class]) < backgroundShare*float64(roce) || classes[class] == 0 {
+			continue // connection set-up is RoCE too, and is often best effort
 		}
 		a := byApp[f.Application]
 		if a == nil {
-			a = &intruder{app: f.Application, priority: f.Priority, start: f.Start, end: f.End, timed: f.Timed, from: f.From.String()}
+			a = &intruder{app: f.Application, class: class, priority: f.Priority, start: f.Start, end: f.End, timed: f.Timed, from: f.From.String()}
 			byApp[f.Application] = a
 		}
 		a.bytes += f.Bytes
@@ -82,9 +84,22 @@ func checkBackground(v *View) Verdict {
 	return found(v.backgroundFinding(intruders[0], roce))
 }
 
+// classOf is the class of a flow: its priority, or its code point where no map tells the priority. Packets with one code
+// point are in one class whatever the map. It is "" where neither is told.
+func classOf(f evidence.Flow) string {
+	if f.Priority >= 0 {
+		return fmt.Sprintf("priority %d", f.Priority)
+	}
+	if dscp, ok := f.DSCP.Get(); ok {
+		return fmt.Sprintf("DSCP %d", dscp)
+	}
+	return ""
+}
+
 // intruder is an application whose traffic shares RoCE's class.
 type intruder struct {
 	app        string
+	class      string
 	priority   int8
 	bytes      units.Bytes
 	start, end units.Instant
@@ -95,7 +110,7 @@ type intruder struct {
 
 func (v *View) backgroundFinding(a *intruder, roce units.Bytes) Finding {
 	f := Finding{
-		Title:    fmt.Sprintf("%s shares priority %d with RoCE: %s beside %s", a.app, a.priority, amount(a.bytes), amount(roce)),
+		Title:    fmt.Sprintf("%s shares %s with RoCE: %s beside %s", a.app, a.class, amount(a.bytes), amount(roce)),
 		Severity: Warning, Confidence: 0.8,
 		Where:   []string{a.app},
 		Because: "the lossless class cannot tell them apart: the other traffic's queues mark, pause and delay the training traffic",
@@ -107,13 +122,13 @@ func (v *View) backgroundFinding(a *intruder, roce units.Bytes) Finding {
 		},
 	}
 	f.Where = append(f.Where, a.hosts...)
-	row := Evidence{Layer: "switch", What: fmt.Sprintf("sampled bytes of %s in priority %d", a.app, a.priority), Seen: amount(a.bytes), Expected: "0", Role: "cause", From: a.from}
+	row := Evidence{Layer: "switch", What: fmt.Sprintf("sampled bytes of %s in %s", a.app, a.class), Seen: amount(a.bytes), Expected: "0", Role: "cause", From: a.from}
 	if a.timed {
 		at := a.start
 		row.At = &at
 	}
 	f.Evidence = append(f.Evidence, row)
-	if s, ok := v.worstPause(a.priority); ok && s > 0 {
+	if s, ok := v.worstPause(a.priority); ok && s > 0 && a.priority >= 0 {
 		f.Evidence = append(f.Evidence, Evidence{Layer: "switch", What: fmt.Sprintf("pause in priority %d", a.priority), Seen: fmt.Sprintf("up to %.2g %% of the time", 100*s), Expected: "0", Role: "effect", From: telemetry.SwitchPFCRxTime.String()})
 	}
 	f.Evidence = append(f.Evidence, v.cnpRow()...)

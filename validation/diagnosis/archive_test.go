@@ -60,6 +60,10 @@ func archives(t *testing.T) []archive {
 				}
 				continue
 			}
+			if script, ok := strings.CutSuffix(f.Name, ".frames"); ok {
+				a.fsys[path.Clean(script)+".pcapng"] = &fstest.MapFile{Data: capture(t, f.Name, string(f.Data))}
+				continue
+			}
 			a.fsys[path.Clean(f.Name)] = &fstest.MapFile{Data: f.Data}
 		}
 		if len(a.want) == 0 {
