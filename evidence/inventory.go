@@ -26,6 +26,8 @@ type Inventory struct {
 	Topology   []TopoNIC   // NICs of an NCCL topology file
 	Security   []CloudRule // rules of a cloud's security groups
 
+	TopologyGPUs []TopoGPU // GPUs of NCCL topology files
+
 	Containers []Container    // pods and containers as they were specified
 	MTUProbes  []MTUProbe     // ping with a size
 	NetTests   []NetTest      // iperf3, qperf
@@ -46,6 +48,16 @@ type TopoNIC struct {
 	PCI   string // address of the device above it
 	Link  Value[PCILink]
 	From  Source
+}
+
+// TopoGPU is a <gpu> of an NCCL topology file.
+type TopoGPU struct {
+	Host string
+	Dev  int // CUDA device
+	Rank int // -1 where not told
+	PCI  string
+	GDR  Value[bool]
+	From Source
 }
 
 // PCILink is the speed and width of a PCIe link.

@@ -20,10 +20,15 @@ import (
 const MaxVars = 1 << 18
 
 // Vars reads the lines.
-type Vars struct{ f *fragment.Fragment }
+type Vars struct {
+	f    *fragment.Fragment
+	conf bool // the file is a configuration of NCCL
+}
 
 // New makes a reader for one input.
-func New(f *fragment.Fragment) *Vars { return &Vars{f} }
+func New(f *fragment.Fragment) *Vars {
+	return &Vars{f: f, conf: strings.HasSuffix(f.File, "nccl.conf")}
+}
 
 // Parse reads an input.
 func Parse(r io.Reader, f *fragment.Fragment) error {
@@ -47,7 +52,7 @@ func Starts(line []byte) bool {
 	}
 	for _, p := range prefixes {
 		if bytes.HasPrefix(t, []byte(p)) {
-			return assignment(t)
+			return assignment(t) || spaced(t)
 		}
 	}
 	return command(t)
@@ -68,6 +73,13 @@ func bare(line []byte) (t []byte, comment bool) {
 func assignment(t []byte) bool {
 	i := bytes.IndexByte(t, '=')
 	return i > 0 && bytes.IndexByte(t[:i], ' ') < 0 && bytes.IndexByte(t[:i], ':') < 0
+}
+
+// spaced tells whether t is "NAME = VALUE". In nccl.conf everything before the sign is the name, its blank included, so
+// that such a line sets nothing anybody reads (setEnvFile in src/misc/param.cc of NCCL).
+func spaced(t []byte) bool {
+	name, _, ok := bytes.Cut(t, []byte("="))
+	return ok && bytes.HasSuffix(name, []byte(" ")) && len(bytes.Fields(name)) == 1
 }
 
 // launchers are the programs whose command lines carry settings.
@@ -94,6 +106,10 @@ func (v *Vars) Line(line []byte, n int) bool {
 	}
 	if comment && !command(t) {
 		return false
+	}
+	if name, value, ok := bytes.Cut(t, []byte("=")); ok && v.conf && bytes.HasSuffix(name, []byte(" ")) {
+		v.add(string(name), string(value), n)
+		return true
 	}
 	list := words(string(t))
 	i := 0

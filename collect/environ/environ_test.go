@@ -50,6 +50,23 @@ func TestVars(t *testing.T) {
 	}
 }
 
+// A blank before the sign is part of the name in nccl.conf, and a mistake; elsewhere it is somebody's prose.
+func TestBlankInConf(t *testing.T) {
+	for file, want := range map[string]string{"etc_nccl.conf": "NCCL_IB_HCA |mlx5_0", "notes.txt": ""} {
+		inv := &evidence.Inventory{}
+		if err := Parse(strings.NewReader("NCCL_IB_HCA =mlx5_0\n"), fragment.New(inv, file)); err != nil {
+			t.Fatal(err)
+		}
+		got := ""
+		for _, v := range inv.NCCL.Env {
+			got += v.Name + "|" + v.Value
+		}
+		if got != want {
+			t.Errorf("%s: %q, want %q", file, got, want)
+		}
+	}
+}
+
 func TestStarts(t *testing.T) {
 	for line, want := range map[string]bool{
 		"NCCL_DEBUG=INFO": true, "export UCX_TLS=rc": true, "mpirun -np 2 x": true, "/usr/bin/srun x": true, "./all_reduce_perf -b 8": true,

@@ -28,15 +28,41 @@ func NewMemlock(f *fragment.Fragment) *Memlock {
 	return &Memlock{f: f, asked: strings.Contains(f.File, "ulimit") || strings.Contains(f.File, "memlock")}
 }
 
-// StartsMemlock tells whether a line asks for the limit or tells it.
+// StartsMemlock tells whether a line asks for the limit or tells it, or begins ulimit -a.
 func StartsMemlock(line []byte) bool {
-	return bytes.Contains(line, []byte("ulimit -l")) || bytes.HasPrefix(line, []byte("max locked memory")) || bytes.HasPrefix(line, []byte("Max locked memory"))
+	return bytes.Contains(line, []byte("ulimit -l")) || bytes.HasPrefix(line, []byte("max locked memory")) || bytes.HasPrefix(line, []byte("Max locked memory")) ||
+		bytes.HasPrefix(line, []byte("core file size ")) || bytes.HasPrefix(line, []byte("real-time non-blocking time ")) || bytes.HasPrefix(line, []byte("open files "))
 }
+
+// limit reads a line of ulimit -a (bash, builtins/ulimit.def): "open files                          (-n) 1024".
+func limit(t string) (name, value string, ok bool) {
+	name, rest, ok := strings.Cut(t, "(")
+	_, value, ok2 := strings.Cut(rest, ")")
+	if !ok || !ok2 || !strings.Contains(rest, "-") {
+		return "", "", false
+	}
+	return strings.TrimSpace(name), strings.TrimSpace(value), name != "" && value != ""
+}
+
+// MaxLimits is how many limits are kept of one host; bash knows 17.
+const MaxLimits = 64
 
 // Line reads one line; false means that it is not of the output.
 func (m *Memlock) Line(line []byte, n int) bool {
 	t := strings.TrimSpace(string(line))
 	h := m.f.TheHost()
+	if name, value, ok := limit(t); ok {
+		if h.Limits == nil {
+			h.Limits = map[string]evidence.Value[string]{}
+		}
+		if len(h.Limits) < MaxLimits {
+			h.Limits[name] = evidence.Known(value, m.f.At(n))
+		}
+		if name == "max locked memory" {
+			m.limit(h, value, n)
+		}
+		return true
+	}
 	switch {
 	case strings.HasSuffix(t, "ulimit -l"):
 		m.asked = true

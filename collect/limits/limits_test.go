@@ -40,6 +40,21 @@ func TestMemlock(t *testing.T) {
 	}
 }
 
+func TestUlimitAll(t *testing.T) {
+	h := read("f", func(f *fragment.Fragment) reader { return NewMemlock(f) }, "real-time non-blocking time  (microseconds, -R) unlimited\ncore file size              (blocks, -c) 0\nmax locked memory           (kbytes, -l) 8192\nopen files                          (-n) 1024\nother (x) 5")
+	if h.Memlock.Or("") != "8192" || h.Limits["open files"].Or("") != "1024" || h.Limits["real-time non-blocking time"].Or("") != "unlimited" || len(h.Limits) != 4 {
+		t.Errorf("%v, %v", h.Memlock, h.Limits)
+	}
+}
+
+func TestLocateSysctl(t *testing.T) {
+	for p, want := range map[string]string{"proc/sys/net/core/rmem_max": "net.core.rmem_max", "a/proc/sys/vm/zone": "vm.zone", "sys/net/core/x": "", "proc/sys/": ""} {
+		if got, ok := LocateSysctl(p); got != want || ok != (want != "") {
+			t.Errorf("%s: %q, %v", p, got, ok)
+		}
+	}
+}
+
 func TestDF(t *testing.T) {
 	for text, want := range map[string]string{
 		"Filesystem      Size  Used Avail Use% Mounted on\n/dev/sda1       100G   50G   50G  50% /\nshm              64M   64M     0 100% /dev/shm": "64MiB",

@@ -23,6 +23,8 @@ func (l *Log) info(m *message) {
 		l.env(m)
 	case c == 'N' && bytes.HasPrefix(msg, versionWord):
 		l.version(msg[len(versionWord):], m.name, m.at)
+	case c == 'N' && bytes.HasPrefix(msg, nvlsWord):
+		l.nvls(m)
 	case c == 'B' && bytes.HasPrefix(msg, []byte("Bootstrap")):
 		l.sockets(m, "bootstrap")
 	case c == 'U' && bytes.HasPrefix(msg, []byte("Using network ")):
@@ -97,6 +99,21 @@ func (l *Log) env(m *message) {
 		}
 	}
 	l.inv.NCCL.Env = append(l.inv.NCCL.Env, evidence.EnvVar{Name: string(name), Value: string(value), Host: m.name, From: m.at})
+}
+
+var nvlsWord = []byte("NVLS multicast support is ")
+
+// nvls reads "NVLS multicast support is available on dev 0" and "... is not available on dev 0"
+// (transport/nvls.cc), each answer of a host once.
+func (l *Log) nvls(m *message) {
+	rest := m.msg[len(nvlsWord):]
+	value := "available"
+	if bytes.HasPrefix(rest, []byte("not ")) {
+		value = "not available"
+	}
+	if l.first(familyNVLS, m.name, []byte(value)) {
+		l.inv.Settings = append(l.inv.Settings, evidence.Setting{Name: "nccl.nvls", Object: m.name, Value: value, From: m.at})
+	}
 }
 
 // network records the network a process settled on.

@@ -218,4 +218,5 @@ const (
 	familyQP
 	familyVersion
 	familyGIN
+	familyNVLS
 )

@@ -208,6 +208,21 @@ node1:1:2 [1] NCCL INFO AllReduce: opCount 5b sendbuff 0x7f00 recvbuff 0x7f00 co
 	}
 }
 
+func TestNVLS(t *testing.T) {
+	inv := &evidence.Inventory{}
+	text := "node1:1:1 [0] NCCL INFO NVLS multicast support is available on dev 0\nnode1:1:2 [1] NCCL INFO NVLS multicast support is available on dev 1\nnode2:1:1 [0] NCCL INFO NVLS multicast support is not available on dev 0\n"
+	if err := Parse(strings.NewReader(text), fragment.New(inv, "f")); err != nil {
+		t.Fatal(err)
+	}
+	var got []string
+	for _, s := range inv.Settings {
+		got = append(got, fmt.Sprint(s.Name, " ", s.Object, " ", s.Value, " ", s.From.Line))
+	}
+	if diff := cmp.Diff([]string{"nccl.nvls node1 available 1", "nccl.nvls node2 not available 3"}, got); diff != "" {
+		t.Error(diff)
+	}
+}
+
 func FuzzRAS(f *testing.F) {
 	f.Add([]byte(rasText))
 	f.Add([]byte(`{"communicators":[{"hash":"x","ranks":[{"status":{"init_state":99}}],"missing_ranks":[{}]}],"coll_perf":{"coll_exec_time_us":1e300},"header":{}}`))

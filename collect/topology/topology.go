@@ -1,6 +1,6 @@
 // Package topology owns reading NCCL's topology files (NCCL_TOPO_DUMP_FILE, NCCL_TOPO_FILE; src/graph/xml.cc of NCCL).
 //
-// Only what a file says of NICs is kept. Files are cut when people paste them, so tags are read as they come and no
+// What a file says of NICs and GPUs is kept. Files are cut when people paste them, so tags are read as they come and no
 // balance of them is asked for.
 package topology
 
@@ -65,6 +65,8 @@ func (t *File) Line(line []byte, n int) bool {
 		}
 	case strings.HasPrefix(s, "<net "):
 		t.net(s, n)
+	case strings.HasPrefix(s, "<gpu "):
+		t.gpu(s, n)
 	}
 	return true
 }
@@ -90,6 +92,24 @@ func (t *File) net(s string, n int) {
 		nic.GDR = evidence.Known(v == 1, at)
 	}
 	t.f.Inv.Topology = append(t.f.Inv.Topology, nic)
+}
+
+func (t *File) gpu(s string, n int) {
+	if len(t.f.Inv.TopologyGPUs) >= MaxNICs {
+		return
+	}
+	at := t.f.At(n)
+	g := evidence.TopoGPU{Host: t.f.Host, Dev: -1, Rank: -1, PCI: t.pci, From: at}
+	if v, ok := integer(s, "dev"); ok {
+		g.Dev = v
+	}
+	if v, ok := integer(s, "rank"); ok {
+		g.Rank = v
+	}
+	if v, ok := integer(s, "gdr"); ok {
+		g.GDR = evidence.Known(v == 1, at)
+	}
+	t.f.Inv.TopologyGPUs = append(t.f.Inv.TopologyGPUs, g)
 }
 
 func integer(s, name string) (int, bool) {
