@@ -16,6 +16,7 @@ import (
 	"github.com/shunt-network/shunt/collect/joblog"
 	"github.com/shunt-network/shunt/collect/kmsg"
 	"github.com/shunt-network/shunt/collect/limits"
+	"github.com/shunt-network/shunt/collect/lldp"
 	"github.com/shunt-network/shunt/collect/lspci"
 	"github.com/shunt-network/shunt/collect/mlxconfig"
 	"github.com/shunt-network/shunt/collect/mlxlink"
@@ -74,6 +75,7 @@ const (
 	NVLink            Format = "nvidia-smi nvlink"
 	DCGM              Format = "dcgmi"
 	DCGMLinks         Format = "dcgmi nvlink"
+	LLDP              Format = "lldpctl"
 	Manifest          Format = "kubernetes object"
 	DockerInspect     Format = "docker inspect"
 	Ping              Format = "ping"
@@ -165,6 +167,7 @@ var kinds = []kind{
 	{NVLink, "G", nvidia.StartsNVLinks, func(_ *session, f *fragment.Fragment) parser { return nvidia.NewNVLinks(f) }},
 	{DCGM, "|", nvidia.StartsDCGM, func(_ *session, f *fragment.Fragment) parser { return nvidia.NewDCGM(f) }},
 	{DCGMLinks, "g", nvidia.StartsLinkStates, func(_ *session, f *fragment.Fragment) parser { return nvidia.NewLinkStates(f) }},
+	{LLDP, "IlL", lldp.Starts, func(_ *session, f *fragment.Fragment) parser { return lldp.New(f) }},
 	{Manifest, "a", container.StartsManifest, func(_ *session, f *fragment.Fragment) parser { return container.NewManifest(f) }},
 	{Ping, "Pps$", nettest.StartsPing, func(_ *session, f *fragment.Fragment) parser { return nettest.NewPing(f) }},
 	{Iperf, "C[", nettest.StartsIperf, func(_ *session, f *fragment.Fragment) parser { return nettest.NewIperf(f) }},

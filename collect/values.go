@@ -12,6 +12,7 @@ import (
 	"github.com/shunt-network/shunt/collect/flightrec"
 	"github.com/shunt-network/shunt/collect/fragment"
 	"github.com/shunt-network/shunt/collect/iproute"
+	"github.com/shunt-network/shunt/collect/lldp"
 	"github.com/shunt-network/shunt/collect/manifest"
 	"github.com/shunt-network/shunt/collect/mlxlink"
 	"github.com/shunt-network/shunt/collect/nccl"
@@ -51,6 +52,7 @@ var values = []value{
 	{IPRule, func(s document.Shape) bool { return s.List && s.Has("priority", "src") }, iproute.ReadRule},
 	{Iperf, func(s document.Shape) bool { return s.Has("start", "end") && !s.List }, nettest.ReadIperf},
 	{MLXLink, func(s document.Shape) bool { return s.Has("status", "result") }, mlxlink.Read},
+	{LLDP, func(s document.Shape) bool { return s.Has("lldp") }, lldp.Read},
 	{Manifest, func(s document.Shape) bool { return s.Has("apiVersion", "kind") }, container.ReadKubernetes},
 	{DockerInspect, func(s document.Shape) bool { return s.List && s.Has("HostConfig", "Config") }, container.ReadDocker},
 	{SecurityGroups, func(s document.Shape) bool { return s.Has("SecurityGroupRules") || s.Has("SecurityGroups") }, cloud.Read},
