@@ -157,6 +157,7 @@ var asks = map[string][]Ask{
 	"R008": {askLogs, askRDMACount},
 	"R009": {askProbe, askAddresses, askPorts, askDevInfo},
 	"R010": {askVariables, askInfo, askLogs},
+	"R030": {askRDMACount, askErrors, askQueues},
 	"C001": {askAddresses, askInfo},
 	"C002": {askStatus, askInfo},
 	"C003": {askDevInfo, askInfo},

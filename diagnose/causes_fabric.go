@@ -4,5 +4,5 @@ package diagnose
 var fabricCauses = []Cause{
 	degradedCause, bitErrorCause,
 	incastCause, slowReceiverCause, pauseSpreadCause, collisionCause, ecnLowCause, ecnHighCause,
-	backgroundCause,
+	reorderingCause, backgroundCause,
 }

@@ -96,7 +96,7 @@ func healthy() *plant {
 		p.all(id, 10_000_000)
 	}
 	for _, id := range []telemetry.SeriesID{telemetry.SwitchECNMarked, telemetry.SwitchPFCTx, telemetry.SwitchPFCRx, telemetry.SwitchPFCRxTime, telemetry.SwitchRxErrors, telemetry.SwitchDropped,
-		telemetry.NICTxPause, telemetry.NICTxPauseTime, telemetry.NICRxPauseTime, telemetry.NICCNPHandled, telemetry.NICRxCRCErrors, telemetry.NICPacketSeqErr, telemetry.NICLocalAckTimeout} {
+		telemetry.NICTxPause, telemetry.NICTxPauseTime, telemetry.NICRxPauseTime, telemetry.NICCNPHandled, telemetry.NICRxCRCErrors, telemetry.NICOutOfSequence, telemetry.NICPacketSeqErr, telemetry.NICLocalAckTimeout} {
 		p.all(id, 0)
 	}
 	for _, port := range p.view().ports() {
@@ -210,6 +210,15 @@ func TestFabricCauses(t *testing.T) {
 		}, "spine3/Ethernet0"},
 		{"bit errors look-alike: drops for lack of buffer", bitErrorCause, func() *plant {
 			return healthy().set(telemetry.SwitchDropped, "spine3/Ethernet0", 120).set(telemetry.NICPacketSeqErr, "host2/mlx5_0", 90)
+		}, ""},
+		{"overtaking taken for loss", reorderingCause, func() *plant {
+			return healthy().allSet(telemetry.NICOutOfSequence, 300).allSet(telemetry.NICPacketSeqErr, 40).set(telemetry.NICOutOfSequence, "host3/mlx5_0", 900)
+		}, "host3/mlx5_0"},
+		{"overtaking look-alike: packets were dropped", reorderingCause, func() *plant {
+			return healthy().allSet(telemetry.NICOutOfSequence, 300).allSet(telemetry.NICPacketSeqErr, 40).set(telemetry.SwitchDropped, "spine1/Ethernet0", 12)
+		}, ""},
+		{"overtaking look-alike: NICs that place out of order send no NAKs", reorderingCause, func() *plant {
+			return healthy().allSet(telemetry.NICOutOfSequence, 300)
 		}, ""},
 		{"backup in RoCE's priority", backgroundCause, func() *plant {
 			p := healthy()
