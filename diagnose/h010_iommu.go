@@ -29,6 +29,10 @@ func checkIOMMU(v *View) Verdict {
 	var findings []Finding
 	read := 0
 	for _, h := range v.Inv.Hosts {
+		if f, ok := iommuFault(h); ok {
+			findings = append(findings, f)
+			continue
+		}
 		mode, row := iommuMode(h)
 		if mode == unknown {
 			continue
@@ -98,4 +102,25 @@ func iommuMode(h *evidence.Host) (answer, Evidence) {
 		}
 	}
 	return mode, row
+}
+
+// iommuFault finds an access that the IOMMU refused: IO_PAGE_FAULT (drivers/iommu/amd) or DMAR's line (intel). Peer-to-peer
+// between NIC and GPU is what it refuses on a host that was not set up for it.
+func iommuFault(h *evidence.Host) (Finding, bool) {
+	for _, k := range h.Kernel {
+		if k.Kind != "iommu fault" {
+			continue
+		}
+		where := object(h.Name, k.Device)
+		return Finding{
+			Title:    fmt.Sprintf("the IOMMU of %s refused an access of %s", called(h.Name), orElse(k.Device, "a device")),
+			Severity: Warning, Confidence: likely, Where: []string{where},
+			Because:  "the address the device used is not mapped for it: what it was to read or write never arrived, and the transfer fails",
+			Evidence: []Evidence{{Layer: "host", What: "kernel log", Seen: shorten(k.Text), Expected: "no such line", Role: "cause", From: k.From.String()}},
+			WrongIf:  "the device is neither a NIC nor a GPU of the job",
+			Fix:      Fix{Text: "boot bare metal with the IOMMU in pass-through mode, or off where nothing needs it; in virtual machines pass the devices through together", Commands: []string{"dmesg -T | grep -E 'IO_PAGE_FAULT|DMAR'", "grubby --update-kernel=ALL --args=iommu=pt"}},
+			Settle:   "NCCL_NET_GDR_LEVEL=LOC as a test: without peer-to-peer no such line comes",
+		}, true
+	}
+	return Finding{}, false
 }

@@ -193,13 +193,20 @@ func nodeOfNIC(h *evidence.Host, device string) (int, string) {
 		if node, ok := n.NUMANode.Get(); ok && node >= 0 {
 			return node, n.NUMANode.From.String()
 		}
+		at := evidence.PCIAddress(n.PCI.Or(""))
 		for _, d := range h.Netdevs {
-			if node, ok := d.NUMANode.Get(); ok && node >= 0 && n.Netdev.Or("") == d.Name {
+			if n.Netdev.Or("") != d.Name {
+				continue
+			}
+			if node, ok := d.NUMANode.Get(); ok && node >= 0 {
 				return node, d.NUMANode.From.String()
+			}
+			if at == "" {
+				at = evidence.PCIAddress(d.PCI.Or(""))
 			}
 		}
 		for _, p := range h.PCI {
-			if node, ok := p.NUMANode.Get(); ok && node >= 0 && evidence.PCIAddress(n.PCI.Or("")) == evidence.PCIAddress(p.Address) && n.PCI.Known() {
+			if node, ok := p.NUMANode.Get(); ok && node >= 0 && at != "" && evidence.PCIAddress(p.Address) == at {
 				return node, p.NUMANode.From.String()
 			}
 		}

@@ -5,6 +5,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/shunt-network/shunt/evidence"
 	"github.com/shunt-network/shunt/telemetry"
 )
 
@@ -48,6 +49,7 @@ func checkPCIeErrors(v *View) Verdict {
 			if k.Kind != "aer" {
 				continue
 			}
+			k.Device = reported(k)
 			text := strings.ToLower(k.Text)
 			fatal := strings.Contains(text, "uncorrect") || strings.Contains(text, "fatal") && !strings.Contains(text, "non-fatal")
 			if count[k.Device]++; !fatal && count[k.Device] != someCorrected {
@@ -84,4 +86,15 @@ func checkPCIeErrors(v *View) Verdict {
 		return ruledOut("neither the kernel log nor the NICs' counters show PCIe errors")
 	}
 	return cannotCheck("the kernel log (dmesg), or rx_pci_signal_integrity twice")
+}
+
+// reported is the device an AER line is about: the port that received the message names it behind "from".
+func reported(k evidence.KernelEvent) string {
+	if _, rest, ok := strings.Cut(k.Text, " from "); ok {
+		word, _, _ := strings.Cut(strings.TrimSpace(rest), " ")
+		if a := evidence.PCIAddress(word); a != "" {
+			return a
+		}
+	}
+	return k.Device
 }

@@ -66,19 +66,42 @@ func Starts(line []byte) bool {
 	if bytes.HasPrefix(t, []byte("Failed status ")) && bytes.Contains(t, []byte(": wr_id ")) {
 		return true
 	}
-	return bytes.HasPrefix(t, []byte("#bytes")) || bytes.HasSuffix(t, []byte(" BW Test")) || command(string(t[:min(len(t), len("$ # ib_write_bw ")+8)]))
+	return bytes.HasPrefix(t, []byte("#bytes")) || bytes.HasSuffix(t, []byte(" BW Test")) || command(string(t[:min(len(t), maxCommand)]))
 }
+
+// maxCommand is how much of a line is looked at for the name of a test: what stands before it is numactl at most.
+const maxCommand = 120
 
 // command tells whether a line runs a test: with its options the name of a test tells, as --use_cuda does, where the
 // memory was.
 func command(s string) bool {
-	s = strings.TrimLeft(s, "$# ")
+	s = bare(strings.TrimLeft(s, "$# "))
 	for _, name := range [...]string{"ib_write_bw", "ib_read_bw", "ib_send_bw"} {
 		if rest, ok := strings.CutPrefix(s, name); ok && (rest == "" || rest[0] == ' ') {
 			return true
 		}
 	}
 	return false
+}
+
+// bare takes off what a test is started by: numactl and taskset with their options, sudo, variables.
+func bare(s string) string {
+	for {
+		word, rest, ok := strings.Cut(s, " ")
+		rest = strings.TrimLeft(rest, " ")
+		switch {
+		case !ok:
+			return s
+		case word == "numactl" || word == "taskset" || word == "sudo" || strings.Contains(word, "=") && !strings.HasPrefix(word, "-"):
+			s = rest
+		case word == "-c" || word == "-N" || word == "-m": // taskset -c 3, numactl -N 0 -m 0
+			_, s, _ = strings.Cut(rest, " ")
+		case strings.HasPrefix(word, "--cpu") || strings.HasPrefix(word, "--membind") || strings.HasPrefix(word, "--physcpubind") || strings.HasPrefix(word, "--localalloc"):
+			s = rest
+		default:
+			return s
+		}
+	}
 }
 
 // Line reads one line; false means that it is not of a test.

@@ -125,3 +125,16 @@ func FuzzParse(f *testing.F) {
 		}
 	})
 }
+
+// What a test is started by says where it ran; the test is told all the same, and options of other programs are none.
+func TestStartedBy(t *testing.T) {
+	for line, want := range map[string]bool{
+		"ib_write_bw -d mlx5_0 node2": true, "numactl --cpunodebind=1 --membind=1 ib_write_bw -d mlx5_0 node2": true, "# numactl -N 0 -m 0 ib_read_bw node2": true,
+		"taskset -c 3 ib_send_bw": true, "CUDA_VISIBLE_DEVICES=0 ib_write_bw --use_cuda=0": true, "sudo ib_write_bw": true,
+		"numactl -H": false, "numactl --cpunodebind=1": false, "cat ib_write_bw": false, "": false, "-c": false, "a=b": false,
+	} {
+		if got := command(line); got != want {
+			t.Errorf("%q runs a test: %v", line, got)
+		}
+	}
+}
