@@ -97,5 +97,9 @@ func ofAll(n, all int) string {
 	if all <= 0 {
 		return fmt.Sprint(n)
 	}
-	return fmt.Sprintf("%d of %d (%.2g %%)", n, all, 100*float64(n)/float64(all))
+	percent := 100 * float64(n) / float64(all)
+	if percent >= 10 {
+		return fmt.Sprintf("%d of %d (%.0f %%)", n, all, percent)
+	}
+	return fmt.Sprintf("%d of %d (%.2g %%)", n, all, percent)
 }

@@ -20,6 +20,9 @@ type Flows struct {
 	flows []flow
 }
 
+// maxBytes is where the bytes of a flow stop to be added up: an exabyte, which only a damaged file says.
+const maxBytes = 1 << 60
+
 type flowKey struct {
 	src, dst netip.Addr
 	protocol uint8
@@ -74,7 +77,7 @@ func (t *Flows) Add(f *packet.Frame, priority int8, bytes units.Bytes, ns int64,
 		t.index[k] = i
 		t.flows = append(t.flows, flow{key: k, first: ns, line: line})
 	}
-	t.flows[i].bytes += bytes
+	t.flows[i].bytes = min(t.flows[i].bytes+bytes, maxBytes)
 	t.flows[i].first, t.flows[i].last = min(t.flows[i].first, ns), max(t.flows[i].last, ns)
 }
 
