@@ -247,6 +247,7 @@ func (s *session) result() (*evidence.Inventory, *telemetry.Window, error) {
 	s.pci.Finish()
 	s.affinity.Finish()
 	adopt(s.inv, s.parts)
+	unite(s.inv)
 	nameEnds(s.inv)
 	s.nameTests()
 	return s.inv, timeline(s.inv, s.parts), nil

@@ -27,8 +27,9 @@ func (d *IBDev2Netdev) Line(line []byte, n int) bool {
 		return len(bytes.TrimSpace(line)) == 0
 	}
 	words := strings.Fields(left)
+	address := ""
 	if len(words) > 1 && strings.Contains(words[0], ":") { // -v: "0000:1a:00.0 mlx5_2 (MT4129 - ...) ... port 1"
-		words = words[1:]
+		address, words = evidence.PCIAddress(words[0]), words[1:]
 	}
 	i := slices.Index(words, "port")
 	if i < 1 || i+1 >= len(words) {
@@ -43,6 +44,9 @@ func (d *IBDev2Netdev) Line(line []byte, n int) bool {
 	nic := d.f.TheHost().NIC(device, port)
 	nic.Netdev = evidence.Known(netdev, d.f.At(n))
 	d.f.TheHost().Dev(netdev).Device = device
+	if address != "" {
+		nic.PCI = evidence.Known(address, d.f.At(n))
+	}
 	if state == "(Down)" && !nic.State.Known() {
 		nic.State = evidence.Known("DOWN", d.f.At(n))
 	}

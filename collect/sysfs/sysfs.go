@@ -45,6 +45,9 @@ func Locate(p string) (Place, bool) {
 		}
 		return Place{Device: parts[i-1], Port: port, Name: strings.Join(parts[i+2:], "/"), Root: strings.Join(parts[:i], "/")}, true
 	}
+	if n := len(parts); n >= 4 && parts[n-1] == "traffic_class" && parts[n-3] == "tc" { // of MLNX_OFED
+		return Place{Device: parts[n-4], Name: "traffic_class", Root: strings.Join(parts[:n-3], "/")}, true
+	}
 	if n := len(parts); n >= 2 && deviceFiles[parts[n-1]] {
 		return Place{Device: parts[n-2], Name: parts[n-1], Root: strings.Join(parts[:n-1], "/")}, true
 	}
@@ -134,6 +137,17 @@ func (t *Tree) device(f *fragment.Fragment, at Place, v string, src evidence.Sou
 			nic.Firmware = evidence.Known(v, src)
 		case "board_id":
 			nic.Board = evidence.Known(v, src)
+		case "hca_type":
+			nic.Model = evidence.Known(v, src)
+		case "node_guid":
+			nic.NodeGUID = evidence.Known(v, src)
+		case "sys_image_guid":
+			nic.SystemGUID = evidence.Known(v, src)
+		case "traffic_class": // "Global tclass=106"
+			_, number, _ := strings.Cut(v, "tclass=")
+			if tc, err := strconv.ParseUint(number, 10, 8); err == nil {
+				nic.TrafficClass = evidence.Known(int(tc), src)
+			}
 		}
 	}
 }
