@@ -31,13 +31,14 @@ const backgroundShare = 0.01
 func checkBackground(v *View) Verdict {
 	var roce units.Bytes
 	classes := map[string]units.Bytes{}
-	told := 0
+	told, others := 0, false
 	for _, f := range v.Inv.Flows {
 		class := classOf(f)
 		if class == "" {
 			continue
 		}
 		told++
+		others = others || f.Application != evidence.RoCE
 		if f.Application == evidence.RoCE {
 			roce += f.Bytes
 			classes[class] += f.Bytes
@@ -48,6 +49,8 @@ func checkBackground(v *View) Verdict {
 		return cannotCheck("no sampled flows with their priority or code point (sFlow, a capture)")
 	case roce == 0:
 		return cannotCheck("the sampled flows hold no RoCE, so its priority is not known")
+	case !others && !v.Inv.Simulated: // as a capture with a filter for RoCE
+		return cannotCheck("flows of anything but RoCE: these hold RoCE alone, by a filter or by nature")
 	}
 	byApp := map[string]*intruder{}
 	for _, f := range v.Inv.Flows {

@@ -36,14 +36,9 @@ func checkCapturedPause(v *View) Verdict {
 	for _, c := range v.Inv.Captures {
 		for _, p := range c.Pauses {
 			seen += p.Frames.Count
-			share := 0.0
-			if c.Span > 0 {
-				share = min(float64(p.Held)/float64(c.Span), 1)
+			if holds(c, p.Held, p.Longest) {
+				findings = append(findings, v.heldFinding(c, p))
 			}
-			if p.Longest < stormTime && (share < heldShare || c.Span < units.Millisecond) {
-				continue
-			}
-			findings = append(findings, v.heldFinding(c, p, share))
 		}
 	}
 	switch {
@@ -55,23 +50,36 @@ func checkCapturedPause(v *View) Verdict {
 	return ruledOut(count(seen, "pause") + " in the capture, each short")
 }
 
-func (v *View) heldFinding(c evidence.Capture, p evidence.Pauses, share float64) Finding {
+// holds tells whether pauses of that length matter in the capture.
+func holds(c evidence.Capture, held, longest units.Duration) bool {
+	return longest >= stormTime || c.Span >= units.Millisecond && heldOf(c, held) >= heldShare
+}
+
+func heldOf(c evidence.Capture, held units.Duration) float64 {
+	if c.Span <= 0 {
+		return 0
+	}
+	return min(float64(held)/float64(c.Span), 1)
+}
+
+func (v *View) heldFinding(c evidence.Capture, p evidence.Pauses) Finding {
 	what := fmt.Sprintf("priority %d", p.Priority)
 	if p.Priority < 0 {
 		what = "all priorities (802.3x)"
 	}
 	who := v.ownerOfMAC(p.Sender)
-	most := ""
+	part, longest := fmt.Sprintf("%.0f %%", 100*heldOf(c, p.Held)), short(p.Longest)
 	if !p.Exact {
-		most = "up to "
+		part = fmt.Sprintf("%.2g to %.0f %%", 100*heldOf(c, p.HeldLeast), 100*heldOf(c, p.Held))
+		longest = short(p.LongestLeast) + " to " + longest
 	}
 	f := Finding{
-		Title:    fmt.Sprintf("%s pauses %s for %s%.0f %% of the capture", who, what, most, 100*share),
+		Title:    fmt.Sprintf("%s pauses %s for %s of the capture", who, what, part),
 		Severity: Warning, Confidence: named, Where: []string{who},
 		Because: "it renews its pause before the last one has run out: what sends to it stands still, and the queue behind fills until it pauses in its turn",
 		Evidence: []Evidence{
 			{Layer: "switch", What: "pause frames of " + p.Sender, Seen: fmt.Sprintf("%s, %d that let go", count(p.Frames.Count, "frame"), p.Resumes), Expected: "few, each followed by one that lets go", Role: "cause", From: p.Frames.At.String()},
-			{Layer: "switch", What: "longest time without a break", Seen: most + short(p.Longest), Expected: "under 1 ms", Role: "cause", From: c.From.String()},
+			{Layer: "switch", What: "longest time without a break", Seen: longest, Expected: "under 1 ms", Role: "cause", From: c.From.String()},
 		},
 		WrongIf: "the counters of its pauses on the port did not grow in that time",
 		Settle:  "tx_prioN_pause_duration of that device, read twice, and the speed of the link",
@@ -83,9 +91,12 @@ func (v *View) heldFinding(c evidence.Capture, p evidence.Pauses, share float64)
 	if p.Longest >= stormTime {
 		f.Severity = Critical
 	}
-	if !p.Exact {
-		f.Confidence, f.Severity = possible, Warning
-		f.Settle = "the speed of the link: the capture does not tell it, and times were worked out for 10 Gb/s"
+	if !p.Exact && p.LongestLeast < stormTime {
+		f.Confidence, f.Severity = likely, Warning
+		f.Settle = "the speed of the link: the capture does not tell it, and times were worked out for 1.6 Tb/s and for 10 Gb/s"
+		if !holds(c, p.HeldLeast, p.LongestLeast) {
+			f.Confidence, f.Severity = possible, Note
+		}
 	}
 	if p.Priority >= 0 && v.Win != nil {
 		if s, ok := v.worstPause(int8(p.Priority)); ok && s > 0 {

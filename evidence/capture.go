@@ -117,7 +117,8 @@ type Pauses struct {
 	Resumes  int    // frames that let go
 	Quanta   uint64 // the sum of what was asked for, each 512 bits long
 	// Held is how long the link was held, Longest the longest time without a break. Where the capture does not tell the
-	// speed of the link they are what they are at most.
-	Held, Longest units.Duration
-	Exact         bool
+	// speed of the link, Exact is false, these are what they are at most, and the others what they are at least.
+	Held, Longest           units.Duration
+	HeldLeast, LongestLeast units.Duration
+	Exact                   bool
 }

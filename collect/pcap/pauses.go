@@ -11,21 +11,23 @@ import (
 // maxPausing limits the addresses and priorities whose pauses are told apart. A capture of one link has two addresses.
 const maxPausing = 1 << 12
 
-// slowest is the speed pauses are counted at where the capture does not tell it: the slowest Ethernet that data center
-// bridging is built for. A quantum is then 51.2 ns, and what is held is held at most that long.
-const slowest = 10 * units.Gbps
+// slowest and fastest are the speeds pauses are counted at where the capture does not tell it: the slowest Ethernet that
+// RDMA is built for, with quanta of 51.2 ns, and the fastest that is standardised (IEEE 802.3dj), with 0.32 ns.
+const (
+	slowest = 10 * units.Gbps
+	fastest = 1600 * units.Gbps
+)
 
 type pauseKey struct {
 	sender   packet.MAC
 	priority int
 }
 
-// pausing is the pauses of one address in one priority.
+// pausing is the pauses of one address in one priority, counted at the speed of the link, or at the slowest and the
+// fastest it may have.
 type pausing struct {
-	out          evidence.Pauses
-	since, until int64 // the hold that runs, in nanoseconds
-	holding      bool
-	held, most   int64
+	out         evidence.Pauses
+	most, least hold
 }
 
 func (c *capture) pause(f *packet.Frame, rec packet.Record) {
@@ -52,35 +54,53 @@ func (c *capture) paused(k pauseKey, quanta uint16, rec packet.Record) {
 		c.pauses[k] = p
 		c.held = append(c.held, p)
 	}
-	speed := rec.Speed
-	if speed < units.Gbps || !rec.Timed {
-		speed, p.out.Exact = slowest, false
+	most, least := rec.Speed, rec.Speed
+	if rec.Speed < units.Gbps || !rec.Timed {
+		most, least, p.out.Exact = slowest, fastest, false
 	}
-	if p.holding && (quanta == 0 || rec.Time > p.until) {
-		p.release(min(rec.Time, p.until))
-	}
+	p.most.see(rec.Time, quanta, most)
+	p.least.see(rec.Time, quanta, least)
 	if quanta == 0 {
 		p.out.Resumes++
 		return
 	}
 	c.count(&p.out.Frames, rec.Number)
 	p.out.Quanta += uint64(quanta)
-	if !p.holding {
-		p.since, p.holding = rec.Time, true
-	}
-	p.until = rec.Time + int64(units.Serialize(units.Bytes(quanta)*packet.QuantumBits/8, speed))/1000
-}
-
-func (p *pausing) release(at int64) {
-	p.held += max(at-p.since, 0)
-	p.most = max(p.most, at-p.since)
-	p.holding = false
 }
 
 func (p *pausing) finish() evidence.Pauses {
-	if p.holding {
-		p.release(p.until)
-	}
-	p.out.Held, p.out.Longest = picoseconds(p.held), picoseconds(p.most)
+	p.most.release(p.most.until)
+	p.least.release(p.least.until)
+	p.out.Held, p.out.Longest = picoseconds(p.most.sum), picoseconds(p.most.longest)
+	p.out.HeldLeast, p.out.LongestLeast = picoseconds(p.least.sum), picoseconds(p.least.longest)
 	return p.out
+}
+
+// hold adds up the time a link is held, in nanoseconds.
+type hold struct {
+	on           bool
+	since, until int64
+	sum, longest int64
+}
+
+// see takes a pause: one that comes before the last has run out goes on with it, and one of no quanta lets go.
+func (h *hold) see(at int64, quanta uint16, speed units.Rate) {
+	if quanta == 0 || at > h.until {
+		h.release(min(at, h.until))
+	}
+	if quanta == 0 {
+		return
+	}
+	if !h.on {
+		h.since, h.on = at, true
+	}
+	h.until = at + int64(units.Serialize(units.Bytes(quanta)*packet.QuantumBits/8, speed))/1000
+}
+
+func (h *hold) release(at int64) {
+	if h.on {
+		h.sum += max(at-h.since, 0)
+		h.longest = max(h.longest, at-h.since)
+		h.on = false
+	}
 }

@@ -120,11 +120,12 @@ func TestPauses(t *testing.T) {
 	want := []evidence.Pauses{{
 		Sender: "02:00:00:00:00:09", Priority: 3, Frames: evidence.Tally{Count: 4, At: at(1)}, Resumes: 2, Quanta: 4000,
 		Held: 8*units.Microsecond + 120*units.Nanosecond, Longest: 5*units.Microsecond + 120*units.Nanosecond, Exact: true,
+		HeldLeast: 8*units.Microsecond + 120*units.Nanosecond, LongestLeast: 5*units.Microsecond + 120*units.Nanosecond,
 	}}
 	if diff := cmp.Diff(want, got); diff != "" {
 		t.Errorf("pauses (-want +got):\n%s", diff)
 	}
-	if got = read(t, file(t, 0, on)).Captures[0].Pauses; got[0].Exact || got[0].Held != 51200*units.Nanosecond {
+	if got = read(t, file(t, 0, on)).Captures[0].Pauses; got[0].Exact || got[0].Held != 51200*units.Nanosecond || got[0].HeldLeast != 320*units.Nanosecond {
 		t.Errorf("without speed: %+v", got[0])
 	}
 }
