@@ -35,6 +35,30 @@ func ranOn(t *testing.T, e Engine, set ...Setting) (*Run, *Log) {
 	return r, log
 }
 
+// seriesRow and flowRow are rows as another program reads them.
+type seriesRow struct {
+	Series   string  `parquet:"series"`
+	Object   string  `parquet:"object"`
+	Priority *int32  `parquet:"priority,optional"`
+	TimePS   int64   `parquet:"time_ps"`
+	Value    float64 `parquet:"value"`
+	Unit     string  `parquet:"unit"`
+}
+
+type flowRow struct {
+	Op       int64   `parquet:"op"`
+	Kind     string  `parquet:"kind"`
+	Span     string  `parquet:"span"`
+	Step     *int32  `parquet:"step,optional"`
+	Warmup   bool    `parquet:"warmup"`
+	SrcHost  string  `parquet:"src_host"`
+	DstHost  *string `parquet:"dst_host,optional"`
+	Priority *int32  `parquet:"priority,optional"`
+	Bytes    *int64  `parquet:"bytes,optional"`
+	StartPS  *int64  `parquet:"start_ps,optional"`
+	EndPS    *int64  `parquet:"end_ps,optional"`
+}
+
 // What was written is read back by the library's reader: every sample of the window and every operation of the plan.
 func TestTablesReadBack(t *testing.T) {
 	for _, e := range []Engine{Packets, Flows} {
@@ -44,7 +68,7 @@ func TestTablesReadBack(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		rows, err := parquet.Read[SeriesRow](bytes.NewReader(b.Bytes()), int64(b.Len()))
+		rows, err := parquet.Read[seriesRow](bytes.NewReader(b.Bytes()), int64(b.Len()))
 		if err != nil || int64(len(rows)) != n {
 			t.Fatalf("%s: %d of %d rows, %v", e, len(rows), n, err)
 		}
@@ -73,7 +97,7 @@ func TestTablesReadBack(t *testing.T) {
 		if n, err = r.writeFlows(&b); err != nil {
 			t.Fatal(err)
 		}
-		ops, err := parquet.Read[FlowRow](bytes.NewReader(b.Bytes()), int64(b.Len()))
+		ops, err := parquet.Read[flowRow](bytes.NewReader(b.Bytes()), int64(b.Len()))
 		if err != nil || int64(len(ops)) != n || len(ops) != len(r.Plan.Ops) {
 			t.Fatalf("%s: %d of %d operations, %v", e, len(ops), len(r.Plan.Ops), err)
 		}

@@ -8,8 +8,7 @@ import (
 	"slices"
 	"strconv"
 
-	"github.com/parquet-go/parquet-go"
-	"github.com/parquet-go/parquet-go/compress/zstd"
+	"github.com/shunt-network/shunt/internal/parquet"
 )
 
 // Column is one column of the table of a sweep's results: a field that was swept, or a figure.
@@ -97,50 +96,40 @@ func (t *Table) WriteCSV(w io.Writer) error {
 	return nil
 }
 
-// WriteParquet writes the table for programs. Axes are text, since a value may be anything that YAML can say; figures are numbers or null.
+// WriteParquet writes the table for programs. Axes are text, since a value may be anything that YAML can say; figures are numbers or
+// null.
 func (t *Table) WriteParquet(w io.Writer) error {
-	fields := parquet.Group{"point": parquet.Int(64), "error": parquet.Optional(parquet.String())}
+	cols := []parquet.Column{{Name: "point", Kind: parquet.Int64}}
 	for _, c := range t.Columns {
 		if c.Axis {
-			fields[c.Name] = parquet.Encoded(parquet.String(), &parquet.RLEDictionary)
+			cols = append(cols, parquet.Column{Name: c.Name, Kind: parquet.Text})
 		} else {
-			fields[c.Name] = parquet.Optional(parquet.Leaf(parquet.DoubleType))
+			cols = append(cols, parquet.Column{Name: c.Name, Kind: parquet.Double, Optional: true})
 		}
 	}
-	schema := parquet.NewSchema("sweep", fields)
-	place := map[string]int{} // only looked up
-	for i, path := range schema.Columns() {
-		place[path[0]] = i
-	}
-	out := parquet.NewGenericWriter[any](w, schema, parquet.Compression(&zstd.Codec{}), parquet.CreatedBy("shunt", "", ""))
-	rows := make([]parquet.Row, 0, len(t.Rows))
+	cols = append(cols, parquet.Column{Name: "error", Kind: parquet.Text, Optional: true})
+	out := parquet.NewWriter(w, cols)
 	for _, r := range t.Rows {
-		row := make(parquet.Row, len(place))
-		put := func(name string, v parquet.Value, defined int) { row[place[name]] = v.Level(0, defined, place[name]) }
-		put("point", parquet.Int64Value(int64(r.Index)), 0)
-		put("error", parquet.NullValue(), 0)
-		if r.Error != "" {
-			put("error", parquet.ByteArrayValue([]byte(r.Error)), 1)
+		out.Int64(0, int64(r.Index))
+		for i, text := range r.Text {
+			out.Text(1+i, text)
 		}
-		for i, c := range t.Columns {
-			switch {
-			case c.Axis:
-				put(c.Name, parquet.ByteArrayValue([]byte(r.Text[i])), 0)
-			case r.Figures[i-len(r.Text)] == nil:
-				put(c.Name, parquet.NullValue(), 0)
-			default:
-				put(c.Name, parquet.DoubleValue(*r.Figures[i-len(r.Text)]), 1)
+		for i, v := range r.Figures {
+			if col := 1 + len(r.Text) + i; v == nil {
+				out.Null(col)
+			} else {
+				out.Double(col, *v)
 			}
 		}
-		rows = append(rows, row)
+		if r.Error == "" {
+			out.Null(len(cols) - 1)
+		} else {
+			out.Text(len(cols)-1, r.Error)
+		}
+		out.EndRow()
 	}
-	if _, err := out.WriteRows(rows); err != nil {
-		return fmt.Errorf("scenario: parquet: %w", err)
-	}
-	if err := out.Close(); err != nil {
-		return fmt.Errorf("scenario: parquet: %w", err)
-	}
-	return nil
+	_, err := closed(out)
+	return err
 }
 
 // Files of a sweep.

@@ -4,136 +4,137 @@ import (
 	"fmt"
 	"io"
 
-	"github.com/parquet-go/parquet-go"
-	"github.com/parquet-go/parquet-go/compress/zstd"
-
 	"github.com/shunt-network/shunt/fabric"
+	"github.com/shunt-network/shunt/internal/parquet"
 	"github.com/shunt-network/shunt/telemetry"
 	"github.com/shunt-network/shunt/workload"
 )
 
-// SeriesRow is one sample of series.parquet. Names and units are those of the telemetry catalogue (docs/series.md).
-type SeriesRow struct {
-	Series   string  `parquet:"series,dict"`
-	Object   string  `parquet:"object,dict"` // "leaf1/Ethernet48"
-	Priority *int32  `parquet:"priority,optional"`
-	TimePS   int64   `parquet:"time_ps,delta"`
-	Value    float64 `parquet:"value"` // in the unit of the series
-	Unit     string  `parquet:"unit,dict"`
-}
-
-// FlowRow is one operation of flows.parquet.
-type FlowRow struct {
-	Op         int64  `parquet:"op,delta"`
-	Kind       string `parquet:"kind,dict"` // send, compute, join
-	Span       string `parquet:"span,dict"`
-	Call       int64  `parquet:"call,delta"` // number of the span: the operations of one call have the same
-	Collective string `parquet:"collective,dict"`
-	Algorithm  string `parquet:"algorithm,dict"`
-	Step       *int32 `parquet:"step,optional"`
-	Warmup     bool   `parquet:"warmup"`
-	Background bool   `parquet:"background"`
-	SrcGPU     int32  `parquet:"src_gpu"`
-	SrcHost    string `parquet:"src_host,dict"`
-	DstGPU     *int32 `parquet:"dst_gpu,optional"`
-	DstHost    string `parquet:"dst_host,dict"`
-	Channel    int32  `parquet:"channel"`
-	Priority   *int32 `parquet:"priority,optional"`
-	Bytes      *int64 `parquet:"bytes,optional"`
-	StartPS    *int64 `parquet:"start_ps,optional"` // null when it did not begin
-	EndPS      *int64 `parquet:"end_ps,optional"`   // null when it did not end
-}
-
-// rowsAtOnce is how many rows are made before they are handed to the writer.
-const rowsAtOnce = 4096
-
-// table writes rows of one kind.
-type table[T any] struct {
-	w    *parquet.GenericWriter[T]
-	rows []T
-	n    int64
-	err  error
-}
-
-func newTable[T any](w io.Writer) *table[T] {
-	return &table[T]{w: parquet.NewGenericWriter[T](w, parquet.Compression(&zstd.Codec{}), parquet.CreatedBy("shunt", "", "")), rows: make([]T, 0, rowsAtOnce)}
-}
-
-func (t *table[T]) add(row T) {
-	if t.rows = append(t.rows, row); len(t.rows) == rowsAtOnce {
-		t.flush()
-	}
-}
-
-func (t *table[T]) flush() {
-	if t.err == nil && len(t.rows) > 0 {
-		_, t.err = t.w.Write(t.rows)
-	}
-	t.n += int64(len(t.rows))
-	t.rows = t.rows[:0]
-}
-
-func (t *table[T]) close() (rows int64, err error) {
-	t.flush()
-	if t.err == nil {
-		t.err = t.w.Close()
-	}
-	if t.err != nil {
-		return 0, fmt.Errorf("scenario: parquet: %w", t.err)
-	}
-	return t.n, nil
+// seriesColumns are those of series.parquet, a row a sample. Names and units are those of the telemetry catalogue (docs/series.md).
+var seriesColumns = []parquet.Column{
+	{Name: "series", Kind: parquet.Text},
+	{Name: "object", Kind: parquet.Text}, // "leaf1/Ethernet48"
+	{Name: "priority", Kind: parquet.Int32, Optional: true},
+	{Name: "time_ps", Kind: parquet.Int64},
+	{Name: "value", Kind: parquet.Double}, // in the unit of the series
+	{Name: "unit", Kind: parquet.Text},
 }
 
 // writeSeries writes every sample of the run's window, series by series.
 func (r *Run) writeSeries(w io.Writer) (rows int64, err error) {
-	t := newTable[SeriesRow](w)
+	t := parquet.NewWriter(w, seriesColumns)
 	for id := range telemetry.Catalogue {
+		series := &telemetry.Catalogue[id]
 		for _, k := range r.Window.Keys(telemetry.SeriesID(id)) {
 			p, _ := r.Window.Points(k)
-			row := SeriesRow{Series: telemetry.Catalogue[id].Name, Unit: telemetry.Catalogue[id].Unit, Object: k.Object}
-			if k.Priority != telemetry.AnyPriority {
-				prio := int32(k.Priority)
-				row.Priority = &prio
-			}
 			for _, s := range p.Samples {
-				row.TimePS, row.Value = s.At.PS(), s.Level
-				if telemetry.Catalogue[id].Kind == telemetry.Counter {
-					row.Value = float64(s.Count) * p.Scale
+				t.Text(0, series.Name)
+				t.Text(1, k.Object)
+				if k.Priority == telemetry.AnyPriority {
+					t.Null(2)
+				} else {
+					t.Int32(2, int32(k.Priority))
 				}
-				t.add(row)
+				t.Int64(3, s.At.PS())
+				value := s.Level
+				if series.Kind == telemetry.Counter {
+					value = float64(s.Count) * p.Scale
+				}
+				t.Double(4, value)
+				t.Text(5, series.Unit)
+				t.EndRow()
 			}
 		}
 	}
-	return t.close()
+	return closed(t)
 }
+
+func closed(t *parquet.Writer) (rows int64, err error) {
+	if rows, err = t.Close(); err != nil {
+		return 0, fmt.Errorf("scenario: %w", err)
+	}
+	return rows, nil
+}
+
+// flowColumns are those of flows.parquet, a row an operation of the plan.
+var flowColumns = []parquet.Column{
+	{Name: "op", Kind: parquet.Int64},
+	{Name: "kind", Kind: parquet.Text}, // send, compute, join
+	{Name: "span", Kind: parquet.Text},
+	{Name: "call", Kind: parquet.Int64}, // number of the span: the operations of one call have the same
+	{Name: "collective", Kind: parquet.Text},
+	{Name: "algorithm", Kind: parquet.Text},
+	{Name: "step", Kind: parquet.Int32, Optional: true},
+	{Name: "warmup", Kind: parquet.Bool},
+	{Name: "background", Kind: parquet.Bool},
+	{Name: "src_gpu", Kind: parquet.Int32},
+	{Name: "src_host", Kind: parquet.Text},
+	{Name: "dst_gpu", Kind: parquet.Int32, Optional: true},
+	{Name: "dst_host", Kind: parquet.Text, Optional: true},
+	{Name: "channel", Kind: parquet.Int32},
+	{Name: "priority", Kind: parquet.Int32, Optional: true},
+	{Name: "bytes", Kind: parquet.Int64, Optional: true},
+	{Name: "start_ps", Kind: parquet.Int64, Optional: true}, // null when it did not begin
+	{Name: "end_ps", Kind: parquet.Int64, Optional: true},   // null when it did not end
+}
+
+var opNames = [...]string{workload.Send: "send", workload.Compute: "compute", workload.Join: "join"}
 
 // writeFlows writes every operation of the plan.
 func (r *Run) writeFlows(w io.Writer) (rows int64, err error) {
-	t := newTable[FlowRow](w)
+	t := parquet.NewWriter(w, flowColumns)
 	host := func(g fabric.GPUID) string { return r.Fabric.Nodes[r.Fabric.GPUs[g].Host].Name }
 	for i := range r.Plan.Ops {
 		op := &r.Plan.Ops[i]
 		s := &r.Plan.Spans[op.Span]
-		row := FlowRow{
-			Op: int64(i), Kind: [...]string{workload.Send: "send", workload.Compute: "compute", workload.Join: "join", workload.Reduce: "reduce"}[op.Kind], Span: s.Name, Call: int64(op.Span),
-			Collective: s.Collective.String(), Algorithm: s.Algorithm, Warmup: s.Warmup, Background: op.Background,
-			SrcGPU: int32(op.Src), SrcHost: host(op.Src), Channel: int32(op.Channel),
-		}
+		t.Int64(0, int64(i))
+		t.Text(1, opNames[op.Kind])
+		t.Text(2, s.Name)
+		t.Int64(3, int64(op.Span))
+		t.Text(4, s.Collective.String())
+		t.Text(5, s.Algorithm)
 		if s.Step >= 0 {
-			row.Step = pointer(int32(s.Step))
+			t.Int32(6, int32(s.Step))
+		} else {
+			t.Null(6)
 		}
+		t.Bool(7, s.Warmup)
+		t.Bool(8, op.Background)
+		t.Int32(9, int32(op.Src))
+		t.Text(10, host(op.Src))
+		t.Int32(13, int32(op.Channel))
 		if op.Kind == workload.Send {
-			row.DstGPU, row.DstHost = pointer(int32(op.Dst)), host(op.Dst)
-			row.Priority, row.Bytes = pointer(int32(op.Priority)), pointer(int64(op.Bytes))
+			t.Int32(11, int32(op.Dst))
+			t.Text(12, host(op.Dst))
+			t.Int32(14, int32(op.Priority))
+			t.Int64(15, int64(op.Bytes))
+		} else {
+			for _, col := range []int{11, 12, 14, 15} {
+				t.Null(col)
+			}
 		}
-		if at := r.Times[i]; !at.End.Before(at.Start) {
-			row.StartPS, row.EndPS = pointer(at.Start.PS()), pointer(at.End.PS())
-		} else if at.Start.PS() > 0 || r.Plan.Dependencies(workload.OpID(i)) == 0 && op.At == 0 {
-			row.StartPS = pointer(at.Start.PS())
-		}
-		t.add(row)
+		r.writeTimes(t, i)
+		t.EndRow()
 	}
-	return t.close()
+	return closed(t)
+}
+
+// writeTimes writes when operation i began and ended. An operation that never began has no time of its own: its start is that of the
+// run, which only one that waits for nothing can have.
+func (r *Run) writeTimes(t *parquet.Writer, i int) {
+	const start, end = 16, 17
+	at := r.Times[i]
+	ended := !at.End.Before(at.Start)
+	if ended || at.Start.PS() > 0 || r.Plan.Dependencies(workload.OpID(i)) == 0 && r.Plan.Ops[i].At == 0 {
+		t.Int64(start, at.Start.PS())
+	} else {
+		t.Null(start)
+	}
+	if ended {
+		t.Int64(end, at.End.PS())
+	} else {
+		t.Null(end)
+	}
 }
 
 func pointer[T any](v T) *T { return &v }

@@ -8,6 +8,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/shunt-network/shunt/internal/chart"
 	"github.com/shunt-network/shunt/scenario"
 )
 
@@ -17,10 +18,12 @@ type compareOptions struct {
 	set    []string
 	seeds  int
 	json   bool
+	plots  string
+	format plotFlag
 }
 
 func (a *app) compareCommand() *cobra.Command {
-	o := compareOptions{engine: engineFlag{scenario.Packets}}
+	o := compareOptions{engine: engineFlag{scenario.Packets}, format: plotFlag{chart.SVG}}
 	c := &cobra.Command{
 		Use:   "compare A B...",
 		Short: "lay runs or variants side by side",
@@ -40,6 +43,8 @@ parted by semicolons.`,
 	f.StringArrayVar(&o.set, "set", nil, "another variant of the scenario, path=value[;path=value...]")
 	f.IntVar(&o.seeds, "seeds", 1, "runs of each, with seeds from its own on")
 	f.BoolVar(&o.json, "json", false, "print JSON ("+scenario.CompareSchema+")")
+	f.StringVar(&o.plots, "plots", "", "folder to draw the completion of messages into")
+	f.Var(&o.format, "plot-format", "svg or png")
 	return c
 }
 
@@ -85,6 +90,11 @@ func (a *app) compare(ctx context.Context, paths []string, o compareOptions) err
 	line.clear()
 	if err != nil {
 		return failed(err)
+	}
+	if o.plots != "" {
+		if err := comparePlots(c, o.plots, o.format.Format); err != nil {
+			return err
+		}
 	}
 	if o.json {
 		return a.encode(c)

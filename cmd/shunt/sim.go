@@ -10,6 +10,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/shunt-network/shunt/internal/chart"
 	"github.com/shunt-network/shunt/internal/spec"
 	"github.com/shunt-network/shunt/scenario"
 )
@@ -23,6 +24,7 @@ type simOptions struct {
 	seedSet bool
 	json    bool
 	replace bool
+	plots   plotFlag
 }
 
 // engineFlag is the --engine of the verbs that run scenarios.
@@ -66,6 +68,8 @@ collectives) and the scenario itself. The folder appears whole or not at all.`,
 	f.StringArrayVar(&o.set, "set", nil, "set a field of the scenario, path=value (any number of times)")
 	f.Uint64Var(&o.seed, "seed", 0, "the seed, instead of the file's")
 	f.BoolVar(&o.json, "json", false, "print JSON ("+scenario.RunSchema+")")
+	f.Var(&o.plots, "plots", "draw link-heat, queues and completion into the folder: svg or png")
+	f.Lookup("plots").NoOptDefVal = string(chart.SVG)
 	return c
 }
 
@@ -108,6 +112,9 @@ func (a *app) sim(ctx context.Context, path string, o simOptions) error {
 	if err != nil {
 		return err
 	}
+	if o.plots.Format != "" && o.out == "" {
+		return fail(exitUsage, "--plots needs a folder to draw into; add -o DIR")
+	}
 	src, err := scenario.ReadSource(path)
 	if err != nil {
 		return failed(err)
@@ -135,9 +142,15 @@ func (a *app) sim(ctx context.Context, path string, o simOptions) error {
 	for _, x := range set {
 		kept.Set = append(kept.Set, x.String())
 	}
+	var plots []scenario.Extra
+	if o.plots.Format != "" {
+		if plots, err = runPlots(run, s.Title, o.plots.Format); err != nil {
+			return failed(err)
+		}
+	}
 	if o.out == "" {
 		kept = run.Describe(kept)
-	} else if kept, err = run.Keep(o.out, kept, src.Bytes, log, o.replace); err != nil {
+	} else if kept, err = run.Keep(o.out, kept, src.Bytes, log, o.replace, plots...); err != nil {
 		return failed(err)
 	}
 	if o.json {
