@@ -82,21 +82,28 @@ func (v *View) hostNamed(peer string) string {
 	return peer
 }
 
-// peerOfCommand is the last word of a client's command line, where it is no option and no value of one: perftest takes the
-// server's name there.
+// peerOfCommand is the server of a client's command line: the one word behind the program that is neither an option nor
+// the value of one.
 func peerOfCommand(command string) string {
-	words := strings.Fields(strings.TrimRight(command, " &|>"))
-	if len(words) < 2 {
+	words := strings.Fields(command)
+	i := slices.IndexFunc(words, func(w string) bool { return strings.HasPrefix(path.Base(w), "ib_") })
+	if i < 0 {
 		return ""
 	}
-	last, before := words[len(words)-1], words[len(words)-2]
-	if strings.HasPrefix(last, "-") || strings.Trim(last, "0123456789") == "" {
-		return ""
+	for i++; i < len(words); i++ {
+		w := words[i]
+		switch {
+		case strings.ContainsAny(w, "|><&;"):
+			return ""
+		case strings.HasPrefix(w, "-"):
+			if !flagAlone(w) && !strings.Contains(w, "=") {
+				i++ // its value
+			}
+		default:
+			return w
+		}
 	}
-	if strings.HasPrefix(before, "-") && !flagAlone(before) {
-		return ""
-	}
-	return last
+	return ""
 }
 
 // flagAlone tells whether an option of perftest takes no value (perftest, src/perftest_parameters.c).

@@ -32,11 +32,14 @@ import (
 //	title TEXT           part of the title of the first finding
 //	ruled-out CODE, cannot-check CODE, not-applicable CODE
 //	nothing-above note   no finding above a note; "none": no finding at all
+//
+// A file matrix.yaml in it is the site's list of tested versions.
 
 type archive struct {
-	name string
-	want []string
-	fsys fstest.MapFS
+	name   string
+	want   []string
+	fsys   fstest.MapFS
+	tested *diagnose.Compatibility // of matrix.yaml
 }
 
 func archives(t *testing.T) []archive {
@@ -64,6 +67,12 @@ func archives(t *testing.T) []archive {
 				a.fsys[path.Clean(script)+".pcapng"] = &fstest.MapFile{Data: capture(t, f.Name, string(f.Data))}
 				continue
 			}
+			if f.Name == "matrix.yaml" {
+				if a.tested, err = diagnose.ParseCompatibility(f.Name, f.Data); err != nil {
+					t.Fatal(err)
+				}
+				continue
+			}
 			a.fsys[path.Clean(f.Name)] = &fstest.MapFile{Data: f.Data}
 		}
 		if len(a.want) == 0 {
@@ -81,7 +90,7 @@ func TestArchives(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			result := diagnose.Run(&diagnose.View{Inv: inv, Win: win})
+			result := diagnose.Run(&diagnose.View{Inv: inv, Win: win, Tested: a.tested})
 			for _, line := range a.want {
 				if why := fails(result, line); why != "" {
 					t.Errorf("%s: %s", line, why)
@@ -197,7 +206,7 @@ func complete(t *testing.T, f diagnose.Finding) {
 
 // byCounters are the causes told from counters of ports and queues over a window; their tests are beside them, and
 // scenarios with that fault injected.
-var byCounters = []string{"P001", "P002", "L011", "L012", "L013", "L021", "L031", "L032", "X011"}
+var byCounters = []string{"L011", "L012", "L013", "L031", "L032"}
 
 // TestEveryCauseHasArchives: each cause that files can tell has an archive in which it is found, one in which it must stay
 // quiet, and one in which its inputs are missing.
