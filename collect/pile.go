@@ -8,6 +8,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/shunt-network/shunt/collect/container"
 	"github.com/shunt-network/shunt/collect/document"
 	"github.com/shunt-network/shunt/collect/environ"
 	"github.com/shunt-network/shunt/collect/fragment"
@@ -63,7 +64,11 @@ func (s *session) pile(f *fragment.Fragment, r io.Reader) {
 func (p *pile) read(r io.Reader) *lines.Reader {
 	p.markdown = strings.EqualFold(path.Ext(p.f.File), ".md")
 	fenced := false
-	lr := lines.NewReader(r)
+	if p.s.lines == nil {
+		p.s.lines = lines.NewReader(r)
+	}
+	lr := p.s.lines
+	lr.Reset(r)
 	lr.Keep = keepWhole
 	for line, ok := lr.Next(); ok; line, ok = lr.Next() {
 		if p.markdown { // prose quotes outputs to talk about them; only what stands in a fence was printed by a tool
@@ -110,6 +115,12 @@ func (p *pile) line(line []byte, n int) {
 	if p.prompt(line, n) {
 		return
 	}
+	if sec := p.sections[""]; sec != nil {
+		if h, ok := sec.parser.(holder); ok && h.Holds(line) {
+			sec.line(p, sec.kind, line, n)
+			return
+		}
+	}
 	k := detect(line)
 	if k < 0 {
 		if host, rest, ok := lines.Host(line); ok && p.prefixed(short(string(host)), rest, n) {
@@ -146,12 +157,8 @@ func (p *pile) section(host string) *section {
 
 // line gives a line to the output it belongs to, or begins a new one.
 func (sec *section) line(p *pile, k int, line []byte, n int) {
-	if h, ok := sec.parser.(holder); ok && k != sec.kind {
-		if h.Holds(line) {
-			k = sec.kind
-		} else {
-			sec.end()
-		}
+	if _, ok := sec.parser.(*container.Manifest); ok && k != sec.kind {
+		sec.end() // a document ends at the first line that is not its own
 	}
 	if k >= 0 && k != sec.kind {
 		sec.end()

@@ -126,6 +126,13 @@ type kind struct {
 	open   func(s *session, f *fragment.Fragment) parser
 }
 
+// Sets of first bytes.
+const (
+	lower = "abcdefghijklmnopqrstuvwxyz"
+	upper = "ABCDEFGHIJKLMNOPQRSTUVWXYZ"
+	digit = "0123456789"
+)
+
 // kinds are tried in this order for every line that is not part of a log. Driver statistics come last: their
 // lines have the least about them that tells them from others.
 var kinds = []kind{
@@ -134,7 +141,7 @@ var kinds = []kind{
 	{IBVDevInfo, "hGam", ibtools.StartsDevInfo, func(_ *session, f *fragment.Fragment) parser { return ibtools.NewDevInfo(f) }},
 	{IBStat, "C", ibtools.StartsIBStat, func(_ *session, f *fragment.Fragment) parser { return ibtools.NewIBStat(f) }},
 	{IBStatus, "I", ibtools.StartsIBStatus, func(_ *session, f *fragment.Fragment) parser { return ibtools.NewIBStat(f) }},
-	{IBDev2Netdev, "", ibtools.StartsIBDev2Netdev, func(_ *session, f *fragment.Fragment) parser { return ibtools.NewIBDev2Netdev(f) }},
+	{IBDev2Netdev, lower + digit, ibtools.StartsIBDev2Netdev, func(_ *session, f *fragment.Fragment) parser { return ibtools.NewIBDev2Netdev(f) }},
 	{EthtoolPause, "P", ethtool.StartsPause, func(_ *session, f *fragment.Fragment) parser { return ethtool.NewPause(f) }},
 	{EthtoolLink, "S", ethtool.StartsSettings, func(_ *session, f *fragment.Fragment) parser { return ethtool.NewSettings(f) }},
 	{EthtoolDriver, "dfb", ethtool.StartsDriver, func(_ *session, f *fragment.Fragment) parser { return ethtool.NewDriver(f) }},
@@ -142,17 +149,17 @@ var kinds = []kind{
 	{EthtoolModule, "IRL", ethtool.StartsModule, func(_ *session, f *fragment.Fragment) parser { return ethtool.NewModule(f) }},
 	{EthtoolQueues, "CR", ethtool.StartsQueues, func(_ *session, f *fragment.Fragment) parser { return ethtool.NewQueues(f) }},
 	{EthtoolFeatures, "F", ethtool.StartsFeatures, func(_ *session, f *fragment.Fragment) parser { return ethtool.NewFeatures(f) }},
-	{Sysfs, "", sysfs.StartsPaste, func(s *session, f *fragment.Fragment) parser { return sysfs.NewPaste(f, s.tree) }},
+	{Sysfs, lower + "/", sysfs.StartsPaste, func(s *session, f *fragment.Fragment) parser { return sysfs.NewPaste(f, s.tree) }},
 	{QoS, "DPdRC", qos.Starts, func(_ *session, f *fragment.Fragment) parser { return qos.New(f) }},
 	{DCB, "pdbte", qos.StartsDCB, func(_ *session, f *fragment.Fragment) parser { return qos.NewDCB(f) }},
-	{CMATOS, "", qos.StartsCMATOS, func(_ *session, f *fragment.Fragment) parser { return qos.NewCMATOS(f) }},
+	{CMATOS, lower + "$#/", qos.StartsCMATOS, func(_ *session, f *fragment.Fragment) parser { return qos.NewCMATOS(f) }},
 	{MLXLink, "OTPM", mlxlink.Starts, func(_ *session, f *fragment.Fragment) parser { return mlxlink.New(f) }},
 	{RDMALink, "l0123456789", iproute.StartsRDMA, func(_ *session, f *fragment.Fragment) parser { return iproute.NewRDMA(f) }},
 	{RDMAStatistic, "l", sysfs.StartsStatistic, func(_ *session, f *fragment.Fragment) parser { return sysfs.NewStatistic(f) }},
-	{Perftest, "", perftest.Starts, func(_ *session, f *fragment.Fragment) parser { return perftest.New(f) }},
+	{Perftest, upper + "#$ir", perftest.Starts, func(_ *session, f *fragment.Fragment) parser { return perftest.New(f) }},
 	{Topology, "<", topology.Starts, func(_ *session, f *fragment.Fragment) parser { return topology.New(f) }},
-	{Environment, "", environ.Starts, func(_ *session, f *fragment.Fragment) parser { return environ.New(f) }},
-	{IPAddr, "", iproute.StartsAddr, func(_ *session, f *fragment.Fragment) parser { return iproute.NewAddr(f) }},
+	{Environment, lower + upper + "./#$", environ.Starts, func(_ *session, f *fragment.Fragment) parser { return environ.New(f) }},
+	{IPAddr, lower + upper + digit, iproute.StartsAddr, func(_ *session, f *fragment.Fragment) parser { return iproute.NewAddr(f) }},
 	{IPNeighbors, "0123456789abcdef:", iproute.StartsNeighbors, func(_ *session, f *fragment.Fragment) parser { return iproute.NewNeighbors(f) }},
 	{IPRoute, "0123456789abcdef:", iproute.StartsRoute, func(_ *session, f *fragment.Fragment) parser { return iproute.NewRoute(f) }},
 	{IPRule, "0123456789", iproute.StartsRule, func(_ *session, f *fragment.Fragment) parser { return iproute.NewRule(f) }},
@@ -172,22 +179,22 @@ var kinds = []kind{
 	{Ping, "Pps$", nettest.StartsPing, func(_ *session, f *fragment.Fragment) parser { return nettest.NewPing(f) }},
 	{Iperf, "C[", nettest.StartsIperf, func(_ *session, f *fragment.Fragment) parser { return nettest.NewIperf(f) }},
 	{Qperf, "tusrxvq", nettest.StartsQperf, func(_ *session, f *fragment.Fragment) parser { return nettest.NewQperf(f) }},
-	{Memlock, "", limits.StartsMemlock, func(_ *session, f *fragment.Fragment) parser { return limits.NewMemlock(f) }},
+	{Memlock, lower + upper + "$#", limits.StartsMemlock, func(_ *session, f *fragment.Fragment) parser { return limits.NewMemlock(f) }},
 	{DF, "F", limits.StartsDF, func(_ *session, f *fragment.Fragment) parser { return limits.NewDF(f) }},
 	{Sysctl, "nvkfud", limits.StartsSysctl, func(_ *session, f *fragment.Fragment) parser { return limits.NewSysctl(f) }},
-	{IPTables, "", iptables.Starts, func(_ *session, f *fragment.Fragment) parser { return iptables.New(f) }},
-	{KernelLog, "", kmsg.Starts, func(_ *session, f *fragment.Fragment) parser { return kmsg.New(f) }},
+	{IPTables, "C-", iptables.Starts, func(_ *session, f *fragment.Fragment) parser { return iptables.New(f) }},
+	{KernelLog, lower + upper + digit + "[", kmsg.Starts, func(_ *session, f *fragment.Fragment) parser { return kmsg.New(f) }},
 	{SystemFacts, "LBPMOD0123456789", system.Starts, func(_ *session, f *fragment.Fragment) parser { return system.New(f) }},
 	{MLXConfig, "C", mlxconfig.Starts, func(_ *session, f *fragment.Fragment) parser { return mlxconfig.New(f) }},
-	{PFCWatchdog, "", sonic.StartsWatchdog, func(_ *session, f *fragment.Fragment) parser { return sonic.NewWatchdog(f) }},
-	{FECStatus, "", sonic.StartsFEC, func(_ *session, f *fragment.Fragment) parser { return sonic.NewFEC(f) }},
+	{PFCWatchdog, upper, sonic.StartsWatchdog, func(_ *session, f *fragment.Fragment) parser { return sonic.NewWatchdog(f) }},
+	{FECStatus, upper, sonic.StartsFEC, func(_ *session, f *fragment.Fragment) parser { return sonic.NewFEC(f) }},
 	{SwitchCounters, "I", sonic.StartsCounters, func(_ *session, f *fragment.Fragment) parser { return sonic.NewCounters(f) }},
 	{SwitchPorts, "I", sonic.StartsPorts, func(_ *session, f *fragment.Fragment) parser { return sonic.NewPorts(f) }},
 	{SwitchNeighbors, "L", sonic.StartsNeighbors, func(_ *session, f *fragment.Fragment) parser { return sonic.NewNeighbors(f) }},
 	{SwitchPause, "P", sonic.StartsPause, func(_ *session, f *fragment.Fragment) parser { return sonic.NewPause(f) }},
 	{SwitchQueues, "P", sonic.StartsQueues, func(_ *session, f *fragment.Fragment) parser { return sonic.NewQueues(f) }},
 	{SwitchMarking, "P", sonic.StartsMarking, func(_ *session, f *fragment.Fragment) parser { return sonic.NewMarking(f) }},
-	{EthtoolStatistics, "", ethtool.StartsStatistics, func(_ *session, f *fragment.Fragment) parser { return ethtool.NewStatistics(f) }},
+	{EthtoolStatistics, lower + "N[", ethtool.StartsStatistics, func(_ *session, f *fragment.Fragment) parser { return ethtool.NewStatistics(f) }},
 }
 
 // Sniff tells what a file is from its first bytes: the format of the first line that belongs to one. The name

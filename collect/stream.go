@@ -7,6 +7,7 @@ import (
 	"github.com/shunt-network/shunt/collect/fragment"
 	"github.com/shunt-network/shunt/collect/irq"
 	"github.com/shunt-network/shunt/collect/joblog"
+	"github.com/shunt-network/shunt/collect/lines"
 	"github.com/shunt-network/shunt/collect/nccl"
 	"github.com/shunt-network/shunt/collect/sysfs"
 	"github.com/shunt-network/shunt/evidence"
@@ -32,7 +33,8 @@ type session struct {
 	files  int
 	opened int
 
-	unpacked int64 // bytes that came out of archives
+	unpacked int64         // bytes that came out of archives
+	lines    *lines.Reader // of the text that is being read; there is one at a time
 }
 
 func newSession(opt Options) *session {

@@ -55,6 +55,15 @@ var driverPrefixes = [][]byte{
 	[]byte("rx-"), []byte("tx-"), []byte("outbound_pci_"), []byte("module_"),
 }
 
+// Holds tells whether a line is a counter in the form ethtool prints it, behind five blanks.
+func (s *Statistics) Holds(line []byte) bool {
+	if len(line) < 8 || line[4] != ' ' || line[5] == ' ' {
+		return false
+	}
+	_, _, ok := counter(line)
+	return ok
+}
+
 // Line reads one line; false means that it is not a statistic.
 func (s *Statistics) Line(line []byte, n int) bool {
 	name, value, ok := counter(line)

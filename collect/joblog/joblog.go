@@ -48,10 +48,14 @@ func Parse(r io.Reader, f *fragment.Fragment) error {
 
 // Line reads one line; it returns None for one that is of no program known here.
 func (l *Log) Line(f *fragment.Fragment, line []byte, n int) Source {
-	switch {
-	case bytes.Contains(line, []byte("ProcessGroupNCCL")):
+	if bytes.Contains(line, []byte("ProcessGroupNCCL")) {
 		l.torch(f, line, n)
 		return PyTorch
+	}
+	if bytes.IndexByte(line, '[') < 0 && bytes.IndexByte(line, '(') < 0 { // the others have brackets, most lines have none
+		return None
+	}
+	switch {
 	case bytes.Contains(line, []byte("(synd 0x")):
 		return l.ucx(f, line, n)
 	case bytes.Contains(line, []byte("[btl_tcp_")):

@@ -27,60 +27,66 @@ func Parse(r io.Reader, f *fragment.Fragment) error {
 	return lines.Each(r, func(line []byte, n int) { l.Line(line, n) })
 }
 
-// message is a kind of message: where, the words before it, and what it says.
+// source is what the messages of one driver or part of the kernel begin with.
+type source struct {
+	mark     []byte
+	messages []message
+}
+
+// message is a kind of message and the words that tell it.
 type message struct {
-	mark  []byte // what begins it, "" where words alone tell
 	words []byte
 	name  string
 }
 
-// named are messages that tell by themselves that they are the kernel's: they begin with a driver and an address. The
-// texts stand in drivers/net/ethernet/mellanox/mlx5/core (events.c, health.c, en_main.c),
-// drivers/net/ethernet/broadcom/bnxt/bnxt.c, drivers/net/ethernet/intel/ice/ice_main.c, drivers/pci/pcie/aer.c, and the
-// Xid catalogue of the NVIDIA driver. The first that fits counts.
-var named = []message{
-	{b("mlx5_core "), b("insufficient power on the PCIe slot"), "pcie power"},
-	{b("mlx5_core "), b("High Temperature"), "module temperature"},
-	{b("mlx5_core "), b("Port module event[error]"), "module error"},
-	{b("mlx5_core "), b("Link down"), "link down"},
-	{b("mlx5_core "), b("Link up"), "link up"},
-	{b("mlx5_core "), b("health compromised"), "nic health"},
-	{b("mlx5_core "), b("Fatal error"), "nic health"},
-	{b("mlx5_core "), b("assert_var"), "nic health"},
-	{b("mlx5_core "), b("AER"), "aer"},
-	{b("NVRM: Xid"), nil, "xid"},
-	{b("SXid ("), nil, "sxid"},
-	{b("bnxt_en "), b("NIC Link is Down"), "link down"},
-	{b("bnxt_en "), b("NIC Link is Up"), "link up"},
-	{b("ice "), b("NIC Link is Down"), "link down"},
-	{b("ice "), b("NIC Link is up"), "link up"},
-	{b("PCIe Bus Error"), nil, "aer"},
-	{b("AER: "), b("rror"), "aer"}, // "Corrected error received", "Uncorrectable (Fatal) error message received"
+// named are messages that tell by themselves that they are the kernel's: they begin with a driver and an address, or
+// with words nobody else prints. The texts stand in drivers/net/ethernet/mellanox/mlx5/core (events.c, health.c,
+// en_main.c), drivers/net/ethernet/broadcom/bnxt/bnxt.c, drivers/net/ethernet/intel/ice/ice_main.c,
+// drivers/pci/pcie/aer.c, and the Xid catalogue of the NVIDIA driver. Of the messages of one source the first that fits
+// counts; one without words fits always.
+var named = []source{
+	{b("mlx5_core "), []message{
+		{b("insufficient power on the PCIe slot"), "pcie power"},
+		{b("High Temperature"), "module temperature"},
+		{b("Port module event[error]"), "module error"},
+		{b("Link down"), "link down"},
+		{b("Link up"), "link up"},
+		{b("health compromised"), "nic health"},
+		{b("Fatal error"), "nic health"},
+		{b("assert_var"), "nic health"},
+		{b("AER"), "aer"},
+	}},
+	{b("NVRM: Xid"), []message{{nil, "xid"}}},
+	{b("SXid ("), []message{{nil, "sxid"}}},
+	{b("bnxt_en "), []message{{b("NIC Link is Down"), "link down"}, {b("NIC Link is Up"), "link up"}}},
+	{b("ice "), []message{{b("NIC Link is Down"), "link down"}, {b("NIC Link is up"), "link up"}}},
+	{b("PCIe Bus Error"), []message{{nil, "aer"}}},
+	{b("AER: "), []message{{b("rror"), "aer"}}}, // "Corrected error received", "Uncorrectable (Fatal) error message received"
 }
 
 // general are messages whose words other programs print too, so that they count behind a kernel's time or tag alone:
 // mm/oom_kill.c, kernel/watchdog.c, kernel/hung_task.c, kernel/rcu/tree_stall.h, arch/x86/kernel/cpu/mce/core.c,
 // net/sched/sch_generic.c, net/core/neighbour.c, net/netfilter/nf_conntrack_core.c, drivers/iommu.
 var general = []message{
-	{nil, b("Out of memory: Killed process"), "oom"},
-	{nil, b("Memory cgroup out of memory"), "oom"},
-	{nil, b("oom-kill:"), "oom"},
-	{nil, b("soft lockup"), "lockup"},
-	{nil, b("hard LOCKUP"), "lockup"},
-	{nil, b("blocked for more than"), "lockup"},
-	{nil, b("detected stalls on CPUs"), "lockup"},
-	{nil, b("self-detected stall"), "lockup"},
-	{nil, b("mce: [Hardware Error]"), "mce"},
-	{nil, b("Machine check events logged"), "mce"},
-	{nil, b("NETDEV WATCHDOG"), "netdev watchdog"},
-	{nil, b("neighbor table overflow"), "neighbor overflow"},
-	{nil, b("nf_conntrack: table full"), "conntrack full"},
-	{nil, b("link status definitely down"), "bond link down"},
-	{nil, b("IO_PAGE_FAULT"), "iommu fault"},
-	{nil, b("DMAR: [DMA"), "iommu fault"},
-	{nil, b("iommu: Default domain type"), "iommu"},
-	{nil, b("DMAR: IOMMU enabled"), "iommu"},
-	{nil, b("AMD-Vi: "), "iommu"},
+	{b("Out of memory: Killed process"), "oom"},
+	{b("Memory cgroup out of memory"), "oom"},
+	{b("oom-kill:"), "oom"},
+	{b("soft lockup"), "lockup"},
+	{b("hard LOCKUP"), "lockup"},
+	{b("blocked for more than"), "lockup"},
+	{b("detected stalls on CPUs"), "lockup"},
+	{b("self-detected stall"), "lockup"},
+	{b("mce: [Hardware Error]"), "mce"},
+	{b("Machine check events logged"), "mce"},
+	{b("NETDEV WATCHDOG"), "netdev watchdog"},
+	{b("neighbor table overflow"), "neighbor overflow"},
+	{b("nf_conntrack: table full"), "conntrack full"},
+	{b("link status definitely down"), "bond link down"},
+	{b("IO_PAGE_FAULT"), "iommu fault"},
+	{b("DMAR: [DMA"), "iommu fault"},
+	{b("iommu: Default domain type"), "iommu"},
+	{b("DMAR: IOMMU enabled"), "iommu"},
+	{b("AMD-Vi: "), "iommu"},
 }
 
 func b(s string) []byte { return []byte(s) }
@@ -91,8 +97,13 @@ var commandLine = b("Command line: ")
 // find tells the kind of a line, "" where it tells of nothing that matters.
 func find(line []byte, head head) string {
 	for i := range named {
-		if m := &named[i]; bytes.Contains(line, m.mark) && bytes.Contains(line, m.words) {
-			return m.name
+		if !bytes.Contains(line, named[i].mark) {
+			continue
+		}
+		for _, m := range named[i].messages {
+			if bytes.Contains(line, m.words) {
+				return m.name
+			}
 		}
 	}
 	if !head.kernel {

@@ -34,6 +34,12 @@ type Reader struct {
 // NewReader makes a reader of r.
 func NewReader(r io.Reader) *Reader { return &Reader{r: bufio.NewReaderSize(r, MaxLine)} }
 
+// Reset makes the reader read another input, with the buffers it has.
+func (r *Reader) Reset(from io.Reader) {
+	r.r.Reset(from)
+	*r = Reader{r: r.r, long: r.long[:0]}
+}
+
 // Err is the error that ended the reading, nil at the end of the input.
 func (r *Reader) Err() error {
 	if errors.Is(r.err, io.EOF) {

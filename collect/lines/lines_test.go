@@ -63,6 +63,15 @@ func TestKeep(t *testing.T) {
 	}
 }
 
+func TestReset(t *testing.T) {
+	r := NewReader(strings.NewReader("a\rb\nc"))
+	r.Next()
+	r.Reset(strings.NewReader("x\ny"))
+	if diff := cmp.Diff([]numbered{{1, "x"}, {2, "y"}}, all(r)); diff != "" || r.Err() != nil {
+		t.Error(diff, r.Err())
+	}
+}
+
 func TestReadError(t *testing.T) {
 	broken := errors.New("broken")
 	r := NewReader(io.MultiReader(strings.NewReader("a\nb"), iotest.ErrReader(broken)))

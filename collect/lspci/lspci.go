@@ -102,6 +102,11 @@ func (d *Devices) Line(line []byte, n int) bool {
 	return line[0] == '\t' || line[0] == ' '
 }
 
+// Holds tells whether a line is a detail of a device: they are indented by tabs, as nothing else that stands beside.
+func (d *Devices) Holds(line []byte) bool {
+	return d.node >= 0 && len(line) > 2 && line[0] == '\t' && line[1] == '\t'
+}
+
 func (d *Devices) begin(a, rest string, n int) {
 	d.address, d.device, d.gpu, d.node = a, -1, nil, -1
 	class, name, _ := strings.Cut(rest, ": ")
