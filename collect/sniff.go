@@ -156,7 +156,7 @@ var kinds = []kind{
 	{MLXLink, "OTPM", mlxlink.Starts, func(_ *session, f *fragment.Fragment) parser { return mlxlink.New(f) }},
 	{RDMALink, "l0123456789", iproute.StartsRDMA, func(_ *session, f *fragment.Fragment) parser { return iproute.NewRDMA(f) }},
 	{RDMAStatistic, "l", sysfs.StartsStatistic, func(_ *session, f *fragment.Fragment) parser { return sysfs.NewStatistic(f) }},
-	{Perftest, upper + "#$ir", perftest.Starts, func(_ *session, f *fragment.Fragment) parser { return perftest.New(f) }},
+	{Perftest, lower + upper + "#$", perftest.Starts, func(_ *session, f *fragment.Fragment) parser { return perftest.New(f) }},
 	{Topology, "<", topology.Starts, func(_ *session, f *fragment.Fragment) parser { return topology.New(f) }},
 	{Environment, lower + upper + "./#$", environ.Starts, func(_ *session, f *fragment.Fragment) parser { return environ.New(f) }},
 	{IPAddr, lower + upper + digit, iproute.StartsAddr, func(_ *session, f *fragment.Fragment) parser { return iproute.NewAddr(f) }},
