@@ -13,7 +13,6 @@ type stretch struct{ phases, reduces, sends []float64 }
 type line struct {
 	at         int   // next instruction
 	until      int64 // computing
-	blocked    bool  // in a phase, or waiting
 	reducing   int   // reduces queued or under way
 	queue      []queued
 	on, back   []bool // microbatch: activations, gradients are there
