@@ -37,7 +37,6 @@ type ras struct {
 	report  int    // index into RASReports
 	comm    string // hash of the communicator a block is about
 	kind    string // what its ranks differ in, "" where they do not
-	named   int    // how many ranks of the last set may follow
 }
 
 // line reads one line; false means that it is not of a report.
