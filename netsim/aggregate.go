@@ -12,7 +12,7 @@ func (n *Network) reduceAt(q, s, k uint32) {
 		return
 	}
 	v := &r.vertices[i]
-	n.switches[s].absorbed += uint64(pk.size)
+	n.books[s].absorbed += uint64(pk.size)
 	if q == v.up {
 		n.handDown(v, q, k)
 		return
@@ -38,7 +38,7 @@ func (n *Network) added(k uint32, restarts uint16) {
 	v := &r.vertices[r.at[s]]
 	n.adding--
 	if v.restarts != restarts {
-		n.switches[s].absorbed -= uint64(pk.size)
+		n.books[s].absorbed -= uint64(pk.size)
 		n.drop(q, k, DropLinkDown)
 		return
 	}
@@ -110,9 +110,8 @@ func (n *Network) emit(q uint32, v *vertex, out uint32, like *packet, a addend) 
 	pk.qp, pk.dst, pk.hash, pk.psn = like.qp, toReduction, like.hash, uint32(a.seq)&psnMask
 	pk.size, pk.prio, pk.flags = like.size, like.prio, like.flags&^(marked|corrupt)
 	n.addends[k] = a
-	sw := &n.switches[v.sw]
-	sw.made += uint64(pk.size)
-	n.sendOut(q, sw, out, k)
+	n.books[v.sw].made += uint64(pk.size)
+	n.forward(q, v.sw, k, out)
 }
 
 // forgetReductions empties the slots of a switch that reboots.

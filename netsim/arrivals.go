@@ -52,9 +52,10 @@ func (n *Network) bitmap() []uint64 {
 	return make([]uint64, n.reach/64)
 }
 
-// arrivals is what a receiver that takes packets out of order has beyond the expected one.
+// arrivals is what a receiver knows of packets beyond the expected one. A go-back-N receiver has none of them, and only remembers how far they went.
 type arrivals struct {
 	held  ring
+	top   uint64 // after the newest that came out of order; the expected one may have passed it
 	asked uint64 // place: gaps before it were asked for
 }
 

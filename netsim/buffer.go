@@ -18,7 +18,7 @@ func (n *Network) admit(q uint32, sw *swtch, out uint32, k uint32) bool {
 	pk := &n.pool.packets[k]
 	size := int64(pk.size)
 	if pk.dst == toReduction {
-		sw.sums += size
+		n.books[n.ports[out].node].sums += size
 		return true
 	}
 	if n.lossless>>pk.prio&1 == 0 {
@@ -66,7 +66,7 @@ func (n *Network) release(s uint32, pk *packet) {
 	sw := &n.switches[s]
 	size := int64(pk.size)
 	if pk.dst == toReduction {
-		sw.sums -= size
+		n.books[s].sums -= size
 		return
 	}
 	if n.lossless>>pk.prio&1 == 0 {

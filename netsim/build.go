@@ -68,6 +68,7 @@ func (n *Network) build(c Config) {
 			n.switches = append(n.switches, swtch{node: fabric.NodeID(i), salt: uint32(salt >> 32)})
 		}
 	}
+	n.books = make([]book, len(n.switches))
 	for i := range f.Ports {
 		n.buildPort(uint32(i), switchOf, c)
 	}

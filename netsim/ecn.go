@@ -28,6 +28,14 @@ func (n *Network) mark(pi uint32, e *egress, pk *packet) {
 	}
 }
 
+// markJoining marks a packet that has just joined a queue, by the queue with it.
+func (n *Network) markJoining(pi, k uint32) {
+	pk := &n.pool.packets[k]
+	if pk.kind() == data && n.ecnPriorities>>pk.prio&1 != 0 {
+		n.mark(pi, &n.egress[class(pi, pk.prio)], pk)
+	}
+}
+
 // stream is the source of chance of one entity.
 type stream struct{ route.Stream }
 

@@ -125,7 +125,7 @@ func (n *Network) linkDown(pi uint32) {
 	ends := [2]uint32{pi, n.ports[pi].peer}
 	for _, x := range ends {
 		p := &n.ports[x]
-		p.down = true
+		p.down, p.refuse = true, 0xff
 		p.gen++
 		p.busy = n.now
 		n.cold[x].linkDowns++
@@ -185,7 +185,7 @@ func (n *Network) loseQueue(x uint32, p *port, prio uint8, why DropReason) {
 // linkUp brings a link back.
 func (n *Network) linkUp(pi uint32) {
 	for _, x := range [2]uint32{pi, n.ports[pi].peer} {
-		n.ports[x].down = false
+		n.ports[x].down, n.ports[x].refuse = false, n.stormsOf(x)
 		if n.probe.Link != nil {
 			n.probe.Link(portID(x), true, units.At(n.now))
 		}

@@ -14,7 +14,7 @@ func (n *Network) receiveIRN(ep, q, k uint32) {
 	c, r := &n.nicCounters[ep], &n.rcv[q]
 	d := signed(pk.psn - (n.snd[q].psn0 + uint32(r.epsn)))
 	seq := r.epsn + uint64(d)
-	n.overtakes(ep, r, seq, pk.flags)
+	n.overtakes(ep, q, seq, pk.flags)
 	switch n.arrived(ep, q, seq, d) {
 	case duplicate:
 		c.DuplicateRequest++

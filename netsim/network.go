@@ -25,84 +25,89 @@ type Network struct {
 	events uint64
 	hops   uint64
 
-	ports     []port
-	egress    []egress  // by class
-	ingress   []ingress // by class
-	ecn       []ecnCurve
-	rngs      []stream // by port
-	routes    *route.Table
-	choice    chooser
-	control   control
-	entropies entropies
+	// What nearly every event looks at comes first: beyond 4 KiB the compiler checks the pointer to the whole each time.
+	left      int // operations that the run waits for
+	recurring int // events that only repeat a fault, keep a pause up or look at queues
+	maxEvents uint64
+	todo      []uint32
+	todoHead  int
 
-	switches  []swtch
-	nics      []nic // by endpoint
-	snd       []sender
-	rcv       []receiver
+	ports    []port
+	egress   []egress  // by class
+	ingress  []ingress // by class
+	ecn      []ecnCurve
+	rngs     []stream // by port
+	routes   *route.Table
+	switches []swtch
+	nics     []nic // by endpoint
+	snd      []sender
+	rcv      []receiver
+	msgs     []message
+	freeMsg  uint32
+
 	missing   []missing  // by QP; nil unless the transport is place
 	flights   []flight   // by QP; nil unless it is irn or uec
-	held      []arrivals // by QP; nil with go-back-n
+	held      []arrivals // by QP
 	sacks     []sack     // by packet; nil unless the transport is irn or uec
 	notes     []note     // by packet; nil unless congestion control or path choice needs them
 	telemetry []cc.Hop   // hopsEach for each packet; nil unless switches write it
 	hopsEach  int
-	echo      echo
 	bitmaps   [][]uint64 // given back
-	msgs      []message
-	freeMsg   uint32
+
+	pauses      []pauseState // by class
+	cold        []coldPort
+	nicCounters []NICCounters // by endpoint
+	reordering  []reordering  // by endpoint
+	deaf        []uint8       // by port: faults that lose all that leaves it
+	ber         []losses      // by port
 
 	// What an event needs of the configuration.
+	transport               transport
 	lossless, strict        uint8
+	ackPriority             uint8
+	retryCount              uint8
+	ecnPriorities           uint8
+	markEnqueue             bool
+	trim, trimCoin          bool
+	trimPriority            uint8
+	split                   bool
 	alpha, xoff, xon        int64
 	quantum                 [Priorities]int32
-	mtu                     int
+	mtu, qps                int
 	ackEvery                uint32
 	window, rto, nicLatency int64
-	retryCount              uint8
 	cnpPeriod               int64
 	lossDistance            uint64
 	reach                   int64 // a power of two
-	transport               transport
-	pendingSack             sack // of the acknowledgement being made
-	ackPriority             uint8
 	shortRTO, irnHigh       int64 // timeouts; shortRTO is the shortest, 0 for never
 	irnFew                  uint64
 	lossFactor              int64 // of uec, with 16 fractional bits
-	trim, trimCoin          bool
-	trimSize                int64
-	trimPriority            uint8
-	queueCap                int64
+	trimSize, queueCap      int64
 	quanta                  int64 // bits that a pause lasts; 0: until it is lifted
-	pausing                 int   // events that only keep pauses up
-	watchdog                watchdog
+	pendingSack             sack  // of the acknowledgement being made
+
+	choice    chooser
+	control   control
+	entropies entropies
+	echo      echo
+	watchdog  watchdog
+	probe     Probe
 
 	reductions           []reduction
+	books                []book   // by switch
 	addends              []addend // by packet; nil without reductions
 	slots                uint64
 	chunk, chunkTimeout  int64
 	addRate, convertRate units.Rate
 	adding               int // packets that switches are busy with
-	ecnPriorities        uint8
-	markEnqueue          bool
-	reordering           []reordering // by endpoint
-	split                bool
-	qps                  int
-	addr, qpn            []uint32 // by endpoint
-	maxEvents            uint64
-	probe                Probe
-	faults               []Fault
-	returned             []bool   // fault i has begun before
-	recurring            int      // events that only repeat a fault
-	turns                []uint16 // how often fault i has begun or ended
-	downs                []uint8  // by port: faults that hold it down
-	deaf                 []uint8  // by port: faults that lose all that leaves it
-	known                []bool   // by port: the switches know that it is not to be used
-	ber                  []losses
-	bfd                  BFDConfig
-	seed                 uint64
-	pauses               []pauseState // by class
-	cold                 []coldPort
-	nicCounters          []NICCounters // by endpoint
+
+	faults   []Fault
+	returned []bool   // fault i has begun before
+	turns    []uint16 // how often fault i has begun or ended
+	downs    []uint8  // by port: faults that hold it down
+	known    []bool   // by port: the switches know that it is not to be used
+	bfd      BFDConfig
+	seed     uint64
 
 	f          *fabric.Fabric
 	plan       *workload.Plan
@@ -113,11 +118,9 @@ type Network struct {
 	parts      []uint16
 	gpuFree    []int64
 	nvlinkFree []int64
-	todo       []uint32
-	todoHead   int
-	left       int   // operations that the run waits for
-	hopeless   bool  // one of them is on a QP that gave up
-	err        error // ends the run
+	addr, qpn  []uint32 // by endpoint
+	hopeless   bool     // an operation that the run waits for is on a QP that gave up
+	err        error    // ends the run
 }
 
 // coldPort is what a port counts rarely.
@@ -262,15 +265,12 @@ var Forever = units.At(1 << 62)
 func (n *Network) RunUntil(t units.Instant) (done bool, err error) {
 	limit := t.PS()
 	for n.left > 0 {
-		e, ok := event{}, false
-		if n.queue.n != n.recurring+n.pausing || !n.Stalled() { // what only goes on for ever would never end
-			e, ok = n.queue.pop(limit)
+		if n.queue.n == n.recurring && n.stalledQuietly() { // what only goes on for ever would never end
+			break
 		}
+		e, ok := n.queue.pop(limit)
 		if !ok {
-			if t != Forever {
-				n.now = max(n.now, limit)
-			}
-			return false, nil
+			break
 		}
 		if n.events >= n.maxEvents {
 			n.fail(fmt.Errorf("%w (%d) at %v", ErrMaxEvents, n.maxEvents, units.At(n.now)))
@@ -283,7 +283,13 @@ func (n *Network) RunUntil(t units.Instant) (done bool, err error) {
 			n.startReady()
 		}
 	}
-	return true, n.err
+	if n.left == 0 {
+		return true, n.err
+	}
+	if t != Forever {
+		n.now = max(n.now, limit)
+	}
+	return false, nil
 }
 
 func (n *Network) handle(e event) {
@@ -335,8 +341,11 @@ func (n *Network) Now() units.Instant { return units.At(n.now) }
 // Stalled tells that operations are left and nothing is under way that could finish them: every QP they need has given up, or waits
 // for ever. It is known only after the last timer has run out.
 func (n *Network) Stalled() bool {
-	return n.left > 0 && n.queue.n == n.recurring+n.pausing && !n.pauseWillEnd() && !n.watchdogMayAct()
+	return n.left > 0 && n.queue.n == n.recurring && n.stalledQuietly()
 }
+
+// stalledQuietly tells whether events that only go on for ever leave everything as it is.
+func (n *Network) stalledQuietly() bool { return !n.pauseWillEnd() && !n.watchdogMayAct() }
 
 // Ops returns start and end of every operation; an operation that did not end has End before Start.
 func (n *Network) Ops() []OpTime { return n.times }

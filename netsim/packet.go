@@ -61,12 +61,18 @@ type pool struct {
 
 // take returns a packet with every field but the link fields undefined. It may move the pool: no *packet survives it.
 func (n *Network) take() uint32 {
-	n.pool.used++
-	if k := n.pool.free; k != none {
-		n.pool.free = n.pool.packets[k].next
-		return k
+	k := n.pool.free
+	if k == none {
+		k = n.growPool()
 	}
-	n.pool.packets = append(n.pool.packets, packet{})
+	n.pool.free = n.pool.packets[k].next
+	n.pool.used++
+	return k
+}
+
+// growPool adds a free packet, and what lies beside it.
+func (n *Network) growPool() uint32 {
+	n.pool.packets = append(n.pool.packets, packet{next: none})
 	if n.sacks != nil {
 		n.sacks = append(n.sacks, sack{})
 	}

@@ -100,7 +100,7 @@ func (n *Network) receivePlace(ep, q, k uint32) {
 		}
 		return
 	}
-	n.overtakes(ep, r, seq, pk.flags)
+	n.overtakes(ep, q, seq, pk.flags)
 	switch n.arrived(ep, q, seq, d) {
 	case duplicate:
 		c.DuplicateRequest++
@@ -124,7 +124,7 @@ func (n *Network) receivePlace(ep, q, k uint32) {
 		n.sendControl(q, ack, r.epsn-1)
 	}
 	if probe {
-		n.sendControl(q, ack|isProbe, max(r.top, r.epsn)-1)
+		n.sendControl(q, ack|isProbe, max(n.held[q].top, r.epsn)-1)
 	}
 	for r.msg != none && r.epsn >= n.msgs[r.msg].end {
 		n.messageDone(r)
@@ -138,7 +138,7 @@ func (n *Network) askMissing(q uint32, r *receiver, probe bool) {
 		a.asked = r.epsn
 	}
 	a.asked = max(a.asked, r.epsn)
-	limit := max(r.top, r.epsn)
+	limit := max(a.top, r.epsn)
 	if !probe {
 		if limit < n.lossDistance {
 			return

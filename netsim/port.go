@@ -19,7 +19,7 @@ type port struct {
 	ready  uint8 // classes with something to send
 	paused uint8 // classes that the port does not send, because the peer has paused them
 	held   uint8 // classes that the peer has paused; in a storm the watchdog may send them all the same
-	refuse uint8 // classes that the watchdog drops
+	refuse uint8 // classes that are lost here: those that the watchdog drops, all while the link is down
 	cur    uint8 // class whose turn it is (DWRR)
 	gen    uint16
 
@@ -46,6 +46,7 @@ type ingress struct {
 	used              int64 // bytes of the shared buffer held by what came in here
 	headroom          int32 // bytes of the headroom held
 	xoff              bool  // the peer is held paused
+	closed            bool  // the watchdog drops what comes in
 }
 
 // class is the index of a port's class in Network.egress and Network.ingress.
@@ -118,10 +119,14 @@ func (n *Network) arrive(pi uint32) {
 	in := &n.ingress[class(q, pk.prio)]
 	in.rxBytes += uint64(pk.size)
 	in.rxPacket++
+	if in.closed {
+		n.drop(q, k, DropWatchdog)
+		return
+	}
 	if far := &n.ports[q]; far.host {
 		n.arriveNIC(q, far.node, k)
 	} else {
-		n.forward(q, far.node, k)
+		n.forward(q, far.node, k, none)
 	}
 }
 
@@ -220,9 +225,6 @@ func (n *Network) enqueue(pi uint32, p *port, k uint32) {
 	e.tail = k
 	e.bytes += int64(pk.size)
 	e.peak = max(e.peak, e.bytes)
-	if n.markEnqueue && !p.host && pk.kind() == data && n.ecnPriorities>>pk.prio&1 != 0 {
-		n.mark(pi, e, pk)
-	}
 	p.ready |= 1 << pk.prio
 }
 

@@ -51,12 +51,12 @@ type sender struct {
 // receiver is the responder half.
 type receiver struct {
 	epsn    uint64 // expected
-	top     uint64 // after the newest that came out of order; the expected one may have passed it
 	cnpAt   int64  // next CNP not before
 	msg     uint32 // oldest message not complete
 	hash    uint32 // of the way back
 	unacked uint32 // packets since the last ACK
 	naked   bool   // the NAK for epsn is out
+	late    bool   // go-back-n: something later than the expected one has come
 	gone    bool   // its NIC was reset: what arrives is for nobody
 }
 
@@ -87,16 +87,14 @@ func (n *Network) post(mi uint32) {
 
 // canSend tells whether a QP has a packet that its window allows.
 func (n *Network) canSend(q uint32, s *sender) bool {
-	switch n.transport {
-	case tPlace:
-		if n.missing[q].any() {
-			return true
-		}
-	case tIRN:
-		return n.irnCanSend(q, s)
-	case tUEC:
-		return n.uecCanSend(q, s)
+	if n.transport != tGoBackN {
+		return n.canSendAny(q, s)
 	}
+	return n.canSendNew(s)
+}
+
+// canSendNew tells whether a QP has a new packet that its window allows.
+func (n *Network) canSendNew(s *sender) bool {
 	return s.cur != none && int64(s.nxt-s.una+1)*int64(n.mtu) <= s.window
 }
 
@@ -121,6 +119,10 @@ func (n *Network) receiveData(ep, q, k uint32) {
 	if pk.flags&marked != 0 {
 		n.congested(ep, q) // may move the pool: pk is void from here
 	}
+	if n.transport == tGoBackN {
+		n.receiveInOrder(ep, q, k)
+		return
+	}
 	switch n.transport {
 	case tPlace:
 		n.receivePlace(ep, q, k)
@@ -128,16 +130,15 @@ func (n *Network) receiveData(ep, q, k uint32) {
 		n.receiveIRN(ep, q, k)
 	case tUEC:
 		n.receiveUEC(ep, q, k)
-	default:
-		n.receiveInOrder(ep, q, k)
 	}
 }
 
 // overtakes keeps the newest packet that a receiver has seen, and counts those that come behind it for the first time.
-func (n *Network) overtakes(ep uint32, r *receiver, seq uint64, flags uint8) {
-	top := max(r.top, r.epsn)
+func (n *Network) overtakes(ep, q uint32, seq uint64, flags uint8) {
+	a := &n.held[q]
+	top := max(a.top, n.rcv[q].epsn)
 	if seq >= top {
-		r.top = seq + 1
+		a.top = seq + 1
 	} else if flags&resent == 0 && seq+1 < top {
 		n.reordering[ep].overtaken(top - 1 - seq)
 	}
@@ -148,8 +149,9 @@ func (n *Network) receiveInOrder(ep, q, k uint32) {
 	pk := &n.pool.packets[k]
 	c, r := &n.nicCounters[ep], &n.rcv[q]
 	d := signed(pk.psn - (n.snd[q].psn0 + uint32(r.epsn)))
-	if d != 0 || r.top > r.epsn {
-		n.overtakes(ep, r, r.epsn+uint64(d), pk.flags)
+	if d != 0 || r.late {
+		n.overtakes(ep, q, r.epsn+uint64(d), pk.flags)
+		r.late = n.held[q].top > r.epsn
 	}
 	switch {
 	case d == 0:

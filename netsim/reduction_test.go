@@ -232,3 +232,23 @@ func TestReductionPlansRefused(t *testing.T) {
 		}
 	}
 }
+
+// In the middle of a reduction no packet costs an allocation.
+func TestReductionAllocatesNothing(t *testing.T) {
+	f := leafSpine(4, 4, 2)
+	cfg := plain()
+	cfg.Switch.Reduction.Rate, cfg.Switch.Reduction.Convert = 300*units.Gbps, 350*units.Gbps
+	n := start(t, f, reducePlan(f, 2, 400_000_000), cfg)
+	at := int64(200_000_000)
+	step := func() {
+		at += 20_000_000
+		if _, err := n.RunUntil(units.At(at)); err != nil {
+			t.Fatal(err)
+		}
+	}
+	step()
+	before := n.hops
+	if allocs := testing.AllocsPerRun(20, step); allocs > 0 || n.hops-before < 1000 {
+		t.Errorf("%.1f allocations per 20 us, %d packet-hops in all", allocs, n.hops-before)
+	}
+}

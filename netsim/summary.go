@@ -152,7 +152,7 @@ func (n *Network) conserved() error {
 		}
 	}
 	for i := range n.switches {
-		perSwitch[i] -= n.switches[i].absorbed - n.switches[i].made
+		perSwitch[i] -= n.books[i].absorbed - n.books[i].made
 	}
 	packets += n.adding
 	for i, rest := range perSwitch {
@@ -198,7 +198,7 @@ func (n *Network) buffersConserved() []error {
 	}
 	for i := range n.switches {
 		s := &n.switches[i]
-		if s.used != charged[i] || held[i] != s.used+room[i]+s.sums {
+		if s.used != charged[i] || held[i] != s.used+room[i]+n.books[i].sums {
 			errs = append(errs, fmt.Errorf("netsim: conservation: switch %s: %d bytes queued, %d charged to the shared buffer (%d by port), %d to headrooms",
 				n.f.Nodes[s.node].Name, held[i], s.used, charged[i], room[i]))
 		}

@@ -22,7 +22,7 @@ func (n *Network) configureTransport(c NICConfig) {
 	reach := uint64(c.UEC.Reach)
 	switch c.Transport {
 	case Place:
-		n.transport, n.missing, n.held = tPlace, []missing{}, []arrivals{}
+		n.transport, n.missing = tPlace, []missing{}
 		reach = n.lossDistance * 4 // room for what arrives while the lost packet is sent again
 	case IRN:
 		n.transport, n.shortRTO = tIRN, int64(c.IRN.RTOLow)
@@ -31,7 +31,7 @@ func (n *Network) configureTransport(c NICConfig) {
 	}
 	n.reach = int64(max(64, uint64(1)<<bits.Len64(reach-1)))
 	if n.transport == tIRN || n.transport == tUEC {
-		n.flights, n.held, n.sacks = []flight{}, []arrivals{}, []sack{}
+		n.flights, n.sacks = []flight{}, []sack{}
 	}
 }
 
@@ -45,8 +45,17 @@ func (n *Network) openTransport(a, b uint32) {
 	case tUEC:
 		w := n.uecWindow(a, b)
 		n.flights = append(n.flights, flight{window: w, most: w})
-	default:
-		return
 	}
 	n.held = append(n.held, arrivals{})
+}
+
+// canSendAny is canSend where a packet that was sent before may be due.
+func (n *Network) canSendAny(q uint32, s *sender) bool {
+	switch n.transport {
+	case tIRN:
+		return n.irnCanSend(q, s)
+	case tUEC:
+		return n.uecCanSend(q, s)
+	}
+	return n.missing[q].any() || n.canSendNew(s)
 }

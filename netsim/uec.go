@@ -22,7 +22,7 @@ func (n *Network) receiveUEC(ep, q, k uint32) {
 	d := signed(pk.psn - (n.snd[q].psn0 + uint32(r.epsn)))
 	seq := r.epsn + uint64(d)
 	flags := pk.flags
-	first := r.top == 0
+	first := n.held[q].top == 0
 	if flags&trimmed != 0 {
 		n.give(k)
 		c.TrimmedPackets++
@@ -33,7 +33,7 @@ func (n *Network) receiveUEC(ep, q, k uint32) {
 		}
 		return
 	}
-	n.overtakes(ep, r, seq, flags)
+	n.overtakes(ep, q, seq, flags)
 	switch n.arrived(ep, q, seq, d) {
 	case duplicate:
 		c.DuplicateRequest++

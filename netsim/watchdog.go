@@ -24,6 +24,16 @@ func (w *watchdog) stormy(c uint32) bool { return w.storm != nil && w.storm[c] }
 // ignores tells whether a class is sent in spite of pauses.
 func (w *watchdog) ignores(c uint32) bool { return !w.drop && w.stormy(c) }
 
+// stormsOf is the classes of a port that are dropped.
+func (n *Network) stormsOf(pi uint32) (classes uint8) {
+	for prio := range uint8(Priorities) {
+		if n.watchdog.drop && n.watchdog.stormy(class(pi, prio)) {
+			classes |= 1 << prio
+		}
+	}
+	return classes
+}
+
 // watch is evWatch. Only the pauses of switches are watched.
 func (n *Network) watch() {
 	w := &n.watchdog
@@ -68,13 +78,17 @@ func (n *Network) stormBegins(pi uint32, p *port, c uint32, prio uint8) {
 		return
 	}
 	p.refuse |= 1 << prio
+	n.ingress[c].closed = true
 	n.loseQueue(pi, p, prio, DropWatchdog)
 }
 
 func (n *Network) stormOver(p *port, c uint32, prio uint8) {
 	n.watchdog.storm[c] = false
 	n.pauses[c].stormsOver++
-	p.refuse &^= 1 << prio
+	n.ingress[c].closed = false
+	if !p.down {
+		p.refuse &^= 1 << prio
+	}
 	if n.probe.Storm != nil {
 		n.probe.Storm(portID(c/Priorities), prio, false, units.At(n.now))
 	}
