@@ -61,6 +61,9 @@ const (
 	ackBytes    = 64
 )
 
+// ErrPackets refuses what only the packet simulator knows.
+var ErrPackets = errors.New("the flow engine does not know this")
+
 // wholeBelow is the size of a component up to which every flow ends on its own whatever Together says: that many flows cost
 // nothing worth saving.
 const wholeBelow = 256

@@ -71,7 +71,7 @@ func NewEstimator(f *fabric.Fabric, c Config) (*Estimator, error) {
 	sites := len(f.Ports) + len(f.GPUs)
 	if c.Path == Split {
 		if e.links.count > 1<<13 {
-			return nil, fmt.Errorf("flowsim: %d leaves are too many for flows that are split over all ports; at most %d", e.links.count, 1<<13)
+			return nil, fmt.Errorf("%w: they are split over all ports of %d leaves; at most %d leaves can be", ErrTooMany, e.links.count, 1<<13)
 		}
 		e.walker = newWalker(e.links)
 		e.pairOf = make([]int32, e.links.count*e.links.count)
@@ -255,7 +255,9 @@ func (e *Estimator) Collective(c workload.Call, groups [][]fabric.GPUID) (Phase,
 		r.Ranks = groups[0]
 		switch r = r.Resolved(e.f); r.Algorithm {
 		case workload.Hierarchical, workload.NVLS, workload.InNetwork:
-			return Phase{}, fmt.Errorf("flowsim: a phase by the algorithm %s cannot be worked out as a whole; use ring or tree, or fewer ranks", r.Algorithm)
+			if countOps(e.f, c, groups) >= e.carried {
+				return Phase{}, fmt.Errorf("flowsim: %w: the algorithm %s with so many ranks; use ring or tree, or fewer ranks", ErrPackets, r.Algorithm)
+			}
 		default:
 			c.Algorithm, c.Protocol = r.Algorithm, r.Protocol
 		}

@@ -1,6 +1,7 @@
 package flowsim
 
 import (
+	"errors"
 	"testing"
 
 	"github.com/shunt-network/shunt/fabric"
@@ -22,6 +23,36 @@ func rails(t testing.TB, hosts int) *fabric.Fabric {
 		NVLink: fabric.NVLink{Rate: 3600 * units.Gbps, Latency: units.Microsecond}}.Build()
 }
 
+// What phases cannot work out is refused by name, and small enough it is carried out.
+func TestPhasesRefuse(t *testing.T) {
+	f := rails(t, 4)
+	call := workload.Call{Collective: workload.AllReduce, Algorithm: workload.Hierarchical, Size: 64 * units.MiB}
+	e, err := NewEstimator(f, Config{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	p, err := e.Collective(call, [][]fabric.GPUID{ranksOf(f)})
+	if err != nil || p.Time <= 0 {
+		t.Errorf("carried out: %v, %v", p.Time, err)
+	}
+	e.carried = 0
+	if _, err := e.Collective(call, [][]fabric.GPUID{ranksOf(f)}); !errors.Is(err, ErrPackets) {
+		t.Errorf("worked out: %v", err)
+	}
+	call.Algorithm = workload.InNetwork
+	e.carried = carriedOps
+	if _, err := e.Collective(call, [][]fabric.GPUID{ranksOf(f)}); !errors.Is(err, ErrPackets) {
+		t.Errorf("sums in the switches: %v", err)
+	}
+	all := make([]fabric.GPUID, 1<<15)
+	if _, err := e.Collective(workload.Call{Collective: workload.AllToAll, Size: units.GiB}, [][]fabric.GPUID{all}); !errors.Is(err, ErrTooMany) {
+		t.Errorf("a billion flows: %v", err)
+	}
+	if _, err := NewEstimator(f, Config{Faults: []Fault{{}}}); err == nil {
+		t.Error("faults were taken")
+	}
+}
+
 // A phase worked out as a whole takes as long as the same call carried out flow by flow.
 func TestPhasesAgreeWithFlows(t *testing.T) {
 	flat, nvlink := leafSpine(4, 4, 4), rails(t, 8)
@@ -36,6 +67,7 @@ func TestPhasesAgreeWithFlows(t *testing.T) {
 	}{
 		{"ring, large", flat, workload.Call{Collective: workload.AllReduce, Size: 256 * units.MiB}, Config{}, 0.99, 1.02},
 		{"ring, small", flat, workload.Call{Collective: workload.AllReduce, Size: 64 * units.KiB}, Config{}, 0.97, 1.03},
+		{"ring, ll", flat, workload.Call{Collective: workload.AllReduce, Protocol: workload.LL, Size: 4 * units.MiB}, Config{}, 0.99, 1.02},
 		{"ring, narrow", narrow, workload.Call{Collective: workload.AllReduce, Size: 64 * units.MiB}, Config{}, 0.99, 1.02},
 		{"ring, degraded", degraded(t), workload.Call{Collective: workload.AllReduce, Size: 64 * units.MiB}, Config{}, 0.99, 1.02},
 		{"ring, rails and NVLink", nvlink, workload.Call{Collective: workload.AllReduce, Size: 256 * units.MiB}, Config{}, 0.97, 1.1},

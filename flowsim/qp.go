@@ -110,8 +110,12 @@ func (n *Network) start(id uint32) {
 	case op.Kind == workload.Join, op.Src == op.Dst:
 		n.finish(id)
 	case n.links.local(op.Src, op.Dst):
+		rate := n.f.NVLink.Rate
+		if op.Rate > 0 {
+			rate = min(rate, op.Rate)
+		}
 		free := &n.nvlinkFree[op.Src]
-		*free = max(*free, n.now) + int64(units.Serialize(op.Bytes, n.f.NVLink.Rate))
+		*free = max(*free, n.now) + int64(units.Serialize(op.Bytes, rate))
 		n.queue.push(*free+int64(n.f.NVLink.Latency), evOpEnd, id)
 	default:
 		n.sendOp(id, op)

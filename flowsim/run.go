@@ -85,6 +85,9 @@ func checkPlan(f *fabric.Fabric, plan *workload.Plan) error {
 	var errs []error
 	for i := range plan.Ops {
 		op := &plan.Ops[i]
+		if op.Kind == workload.Reduce {
+			return fmt.Errorf("flowsim: %w: sums in the switches are simulated packet by packet alone", ErrPackets)
+		}
 		var text string
 		switch {
 		case int(op.Src) >= len(f.GPUs) || op.Kind == workload.Send && int(op.Dst) >= len(f.GPUs):
@@ -93,8 +96,6 @@ func checkPlan(f *fabric.Fabric, plan *workload.Plan) error {
 			text = "has a negative size, time or rate"
 		case op.Kind == workload.Send && (len(f.GPUs[op.Src].NICs) == 0 || len(f.GPUs[op.Dst].NICs) == 0):
 			text = fmt.Sprintf("sends between GPUs %d and %d, of which one has no NIC", op.Src, op.Dst)
-		case op.Kind == workload.Reduce:
-			text = "adds up in the switches, which is simulated packet by packet alone"
 		default:
 			continue
 		}

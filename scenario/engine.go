@@ -25,6 +25,12 @@ const (
 // Engines lists the engines.
 func Engines() []string { return []string{string(Packets), string(Flows)} }
 
+// Errors of a job that the engine of the run does not know, or that is too large even for phases.
+var (
+	ErrEngine  = flowsim.ErrPackets
+	ErrTooMany = flowsim.ErrTooMany
+)
+
 // RunOn is Run on a given engine. The log, where given, is told what happened.
 func (s *Scenario) RunOn(ctx context.Context, e Engine, log *Log, progress func(done float64)) (*Run, error) {
 	if e == Flows {

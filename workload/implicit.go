@@ -20,13 +20,13 @@ func (c Call) RingOrder(f *fabric.Fabric, channel int) []int {
 }
 
 // RingCut is how a ring's share of every rank's block is cut: into chunks that follow each other, of slices that overlap; each slice
-// is of at most the given size.
+// is of at most the given size on the wire.
 func (c Call) RingCut() (chunks, slices int, slice units.Bytes) {
 	n := len(c.Ranks)
 	block := share(share(c.Size, n, n-1), c.Channels, c.Channels-1)
 	chunks, slices = c.ringCut(block)
 	most := share(share(c.Size, n, 0), c.Channels, 0)
-	return chunks, slices, share(most, chunks*slices, 0)
+	return chunks, slices, c.Protocol.onWire(share(most, chunks*slices, 0))
 }
 
 // ringCut is how a block is cut. The cut is the same for all blocks, by the smallest, so that every piece exists in every block.
@@ -58,7 +58,7 @@ func (c Call) Tree(f *fabric.Fabric, channel, which int) (up, order []int) {
 	return (&call{Call: c, f: f}).treeOf(channel, which)
 }
 
-// TreeCut is how the half of a channel's data that one tree carries is cut: chunks of at most the given size, 0 where the tree has
+// TreeCut is how the half of a channel's data that one tree carries is cut: chunks of at most the given size on the wire, 0 where the tree has
 // nothing to carry.
 func (c Call) TreeCut(channel, which int) (chunks int, chunk units.Bytes) {
 	bytes := share(c.Size, c.Channels, channel)
@@ -73,7 +73,7 @@ func (c Call) TreeCut(channel, which int) (chunks int, chunk units.Bytes) {
 		chunks = pieces(half, stepBytes)
 	}
 	chunks = min(chunks, int(half))
-	return chunks, share(half, chunks, 0)
+	return chunks, c.Protocol.onWire(share(half, chunks, 0))
 }
 
 // Part is the most that one rank sends another in an alltoall, all messages together.

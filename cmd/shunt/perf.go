@@ -63,7 +63,7 @@ network and NVLink alone: what a kernel takes to launch and what GPUs take to ad
 	f.IntVarP(&o.iters, "iters", "n", 1, "calls of each size (they differ little where nothing is left to chance)")
 	f.IntVarP(&o.warmup, "warmup_iters", "w", 0, "calls before them that are not measured")
 	f.StringVar(&o.fabric, "fabric", "", "file of a fabric, or a scenario")
-	f.StringVar(&o.algo, "algo", "", "ring or tree (default: ring; alltoall and sendrecv are direct)")
+	f.StringVar(&o.algo, "algo", "", "how it is carried out: ring, tree, hierarchical, nvls, in-network or auto (default: ring; alltoall and sendrecv are direct)")
 	f.StringVar(&o.ranks, "ranks", "", "GPUs that take part, like 0-15 (default: all)")
 	f.IntVar(&o.channels, "channels", 0, "parallel rings or tree pairs (default: one for each GPU of a host and plane)")
 	f.Var(&o.engine, "engine", "packet or flow, whatever a row takes (default: by the budget)")

@@ -98,7 +98,7 @@ func failed(err error) error {
 		return nil
 	case errors.Is(err, context.Canceled):
 		return outcome(exitInterrupted)
-	case errors.As(err, &problems), errors.Is(err, scenario.ErrExists):
+	case errors.As(err, &problems), errors.Is(err, scenario.ErrExists), errors.Is(err, scenario.ErrEngine), errors.Is(err, scenario.ErrTooMany):
 		return &failure{exitUsage, err}
 	case errors.As(err, &path):
 		return &failure{exitUnreachable, err}
