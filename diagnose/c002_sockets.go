@@ -60,6 +60,9 @@ func checkSockets(v *View) Verdict {
 		}
 		f.Title = fmt.Sprintf("RDMA is switched off by %s=%s", e.Name, e.Value)
 		f.Severity, f.Confidence = Warning, named
+		if len(v.Inv.Calls)+len(v.Inv.Tables) == 0 {
+			f.Severity = Note // it may be meant, and nothing shows that it hurts
+		}
 		f.Evidence = append([]Evidence{{Layer: "collective", What: e.Name, Seen: e.Value, Expected: "unset", Role: "cause", From: e.From.String()}}, f.Evidence...)
 		f.Fix = Fix{Text: "unset " + e.Name, Commands: []string{"unset " + e.Name}, Try: []Change{{Setting: e.Name, Value: ""}}}
 		f.Settle = "a run without " + e.Name

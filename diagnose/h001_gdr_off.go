@@ -35,7 +35,7 @@ func checkGDROff(v *View) Verdict {
 	var without, with []evidence.ChannelCount
 	total, direct := 0, 0
 	for _, c := range n.Channels {
-		if !strings.HasPrefix(c.Via, "NET/") || strings.HasPrefix(c.Via, "NET/Socket") {
+		if !namesGDR(c.Via) {
 			continue
 		}
 		total, direct = total+c.Total, direct+c.GDR
@@ -115,6 +115,17 @@ func checkGDROff(v *View) Verdict {
 		f.Fix = Fix{Text: "unset NCCL_NET_GDR_LEVEL, unless it is there to test for H002", Commands: []string{"unset NCCL_NET_GDR_LEVEL"}}
 	}
 	return found(f)
+}
+
+// namesGDR tells whether a network's connections are printed with /GDRDMA where they use it. Plugins of clouds that move GPU
+// memory by other means print nothing.
+func namesGDR(via string) bool {
+	for _, p := range []string{"NET/IB", "NET/AWS Libfabric", "NET/OFI"} {
+		if strings.HasPrefix(via, p) {
+			return true
+		}
+	}
+	return false
 }
 
 func gdrFinding() Finding {

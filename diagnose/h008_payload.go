@@ -1,6 +1,9 @@
 package diagnose
 
-import "fmt"
+import (
+	"fmt"
+	"strings"
+)
 
 // H008: the NIC's PCIe packets are too small.
 //
@@ -33,7 +36,7 @@ func checkPayload(v *View) Verdict {
 		runs, running := d.Running.Get()
 		payload, known := d.MaxPayload.Get()
 		rate, told := d.rate.Get()
-		if !running || !known || payload <= 0 || !told || d.job == no || runs.Width == 0 {
+		if strings.Contains(d.Name, "Virtual Function") || !running || !known || payload <= 0 || !told || d.job == no || runs.Width == 0 {
 			continue
 		}
 		read++
