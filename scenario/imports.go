@@ -40,10 +40,6 @@ func (StartUnit) Choices() []string { return []string{"ps", "us"} }
 // network makes the network of the scenario, from its own spec or from a file.
 func (s *Scenario) network(report func(path, text string)) *fabric.Fabric {
 	if s.Import == nil || s.Import.Fabric == "" {
-		if s.Fabric.Topology == "" && (s.doc == nil || !s.doc.Has("fabric")) {
-			report("", "there is no network; add fabric:, or import: {fabric: FILE}")
-			return nil
-		}
 		return s.built.build(s.Fabric, func(path, text string) {
 			if path == "" {
 				report("fabric", text)
@@ -64,6 +60,18 @@ func (s *Scenario) network(report func(path, text string)) *fabric.Fabric {
 	s.imported.Switch, s.imported.NIC = n.Config.Switch, n.Config.NIC
 	s.note(n.Notes)
 	return n.Fabric
+}
+
+// missing reports the parts without which a file is no scenario.
+func (s *Scenario) missing() spec.Problems {
+	var problems spec.Problems
+	if !s.doc.Has("fabric") && !s.doc.Has("import.fabric") {
+		problems = append(problems, s.doc.Problem("", "there is no network; add fabric:, or import: {fabric: FILE}"))
+	}
+	if !s.doc.Has("job") && !s.doc.Has("import.job") {
+		problems = append(problems, s.doc.Problem("", "there is no job; add job:, or import: {job: FILE}"))
+	}
+	return problems
 }
 
 // imports writes the job of a file out, and remembers what the file says of the network's settings.

@@ -53,9 +53,9 @@ func TestImport(t *testing.T) {
 
 func TestImportMistakes(t *testing.T) {
 	for src, want := range map[string]string{
-		"title: x\nimport: {fabric: gone.topo, job: pair.cm}\n":                                                                 "gone.topo",
-		"title: x\nimport: {fabric: net.topo, job: pair.cm}\njob: {pattern: {kind: permutation, size: 1MB}}\n":                  "import.job stands for the job already",
-		"title: x\nimport: {}\nfabric: {topology: leaf-spine, leaves: 1, hosts_per_leaf: 2, link: {rate: 1Gbps, delay: 1us}}\n": "import names no file",
+		"title: x\nimport: {fabric: gone.topo, job: pair.cm}\n":                                                                                                                 "gone.topo",
+		"title: x\nimport: {fabric: net.topo, job: pair.cm}\njob: {pattern: {kind: permutation, size: 1MB}}\n":                                                                  "import.job stands for the job already",
+		"title: x\nimport: {}\nfabric: {topology: leaf-spine, leaves: 1, hosts_per_leaf: 2, link: {rate: 1Gbps, delay: 1us}}\njob: {pattern: {kind: permutation, size: 1MB}}\n": "import names no file",
 		"title: x\nseed: 3\n": "there is no network",
 		"title: x\nimport: {fabric: net.topo, settings: c.txt}\njob: {pattern: {kind: permutation, size: 1MB}}\n":              "import.settings goes with import.job",
 		"title: x\nimport: {fabric: pair.cm}\njob: {pattern: {kind: permutation, size: 1MB}}\n":                                "pair.cm",

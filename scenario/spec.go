@@ -100,7 +100,7 @@ func Parse(file string, src []byte) (*Scenario, error) {
 // read turns a document into a scenario; check reports what its fields together have wrong, and b remembers the network.
 func read(doc *spec.Doc, b *built, check func(s *Scenario, problems *spec.Problems)) (*Scenario, error) {
 	s := &Scenario{doc: doc, built: b, Limit: defaultLimit}
-	problems := doc.Decode(s)
+	problems := append(doc.Decode(s), s.missing()...)
 	// What the fields mean together is checked even when some are wrong by themselves, so that all comes out at once;
 	// but a fabric or job whose own fields are wrong would only be complained about twice.
 	if len(problems) == 0 {
