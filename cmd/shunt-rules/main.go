@@ -1,5 +1,5 @@
 // Command shunt-rules judges the rules that users write for shunt. It is a program of its own because it links the
-// Common Expression Language, which is twice as large as all of shunt (docs/decisions/0008-rules.md). People call it
+// Common Expression Language, which is twice as large as all of shunt (docs/decisions/0010-rules.md). People call it
 // through shunt: explain --rules FILE, rules test FILE.
 package main
 
