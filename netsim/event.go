@@ -57,6 +57,7 @@ func (e event) arg() uint32     { return uint32(e.what >> 32) }
 type eventQueue struct {
 	last    int64
 	n       int    // events held
+	idle    int    // of them, those that only repeat a fault, keep a pause up or look at queues
 	full    uint64 // bit b: bucket b holds something
 	head    int    // first event of bucket 0 not taken yet
 	buckets [64][]event
@@ -69,10 +70,11 @@ func (q *eventQueue) push(e event) {
 	q.n++
 }
 
-// pop takes the first event, unless it lies after limit.
+// pop takes the first event, unless it lies after limit or only idle ones are left: then the caller has to know whether they may change anything,
+// and takes them by popIdle.
 func (q *eventQueue) pop(limit int64) (event, bool) {
 	if q.full&1 == 0 {
-		if q.full == 0 {
+		if q.full == 0 || q.n == q.idle {
 			return event{}, false
 		}
 		b := bits.TrailingZeros64(q.full) & 63
@@ -112,4 +114,13 @@ func (q *eventQueue) pop(limit int64) (event, bool) {
 		q.full &^= 1
 	}
 	return e, true
+}
+
+// popIdle is pop of an idle event.
+func (q *eventQueue) popIdle(limit int64) (event, bool) {
+	idle := q.idle
+	q.idle = -1
+	e, ok := q.pop(limit)
+	q.idle = idle
+	return e, ok
 }

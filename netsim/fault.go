@@ -9,14 +9,14 @@ import (
 func (n *Network) begin(i uint32) {
 	f := &n.faults[i]
 	if n.returned[i] {
-		n.recurring--
+		n.queue.idle--
 	}
 	if f.For > 0 {
 		n.queue.push(newEvent(n.now+int64(f.For), evHeal, i))
 	}
 	if f.Every > 0 {
 		n.returned[i] = true
-		n.recurring++
+		n.queue.idle++
 		n.queue.push(newEvent(n.now+int64(f.Every), evFault, i))
 	}
 	p := &n.ports[f.Port]

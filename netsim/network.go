@@ -27,7 +27,6 @@ type Network struct {
 
 	// What nearly every event looks at comes first: beyond 4 KiB the compiler checks the pointer to the whole each time.
 	left      int // operations that the run waits for
-	recurring int // events that only repeat a fault, keep a pause up or look at queues
 	maxEvents uint64
 	todo      []uint32
 	todoHead  int
@@ -171,7 +170,7 @@ func New(f *fabric.Fabric, plan *workload.Plan, c Config) (*Network, error) {
 		n.queue.push(newEvent(int64(n.faults[i].At), evFault, uint32(i)))
 	}
 	if n.watchdog.on {
-		n.recurring++
+		n.queue.idle++
 		n.queue.push(newEvent(n.watchdog.poll, evWatch, 0))
 	}
 	return n, nil
@@ -265,11 +264,11 @@ var Forever = units.At(1 << 62)
 func (n *Network) RunUntil(t units.Instant) (done bool, err error) {
 	limit := t.PS()
 	for n.left > 0 {
-		if n.queue.n == n.recurring && n.stalledQuietly() { // what only goes on for ever would never end
-			break
-		}
 		e, ok := n.queue.pop(limit)
-		if !ok {
+		if !ok && n.queue.n == n.queue.idle && !n.stalledQuietly() {
+			e, ok = n.queue.popIdle(limit)
+		}
+		if !ok { // what only goes on for ever would never end
 			break
 		}
 		if n.events >= n.maxEvents {
@@ -341,7 +340,7 @@ func (n *Network) Now() units.Instant { return units.At(n.now) }
 // Stalled tells that operations are left and nothing is under way that could finish them: every QP they need has given up, or waits
 // for ever. It is known only after the last timer has run out.
 func (n *Network) Stalled() bool {
-	return n.left > 0 && n.queue.n == n.recurring && n.stalledQuietly()
+	return n.left > 0 && n.queue.n == n.queue.idle && n.stalledQuietly()
 }
 
 // stalledQuietly tells whether events that only go on for ever leave everything as it is.

@@ -56,22 +56,21 @@ func (p *packet) kind() uint8 { return p.flags & kindMask }
 type pool struct {
 	packets []packet
 	free    uint32
-	used    int
 }
 
 // take returns a packet with every field but the link fields undefined. It may move the pool: no *packet survives it.
 func (n *Network) take() uint32 {
-	k := n.pool.free
-	if k == none {
-		k = n.growPool()
+	p := &n.pool
+	if p.free == none {
+		n.growPool()
 	}
-	n.pool.free = n.pool.packets[k].next
-	n.pool.used++
+	k := p.free
+	p.free = p.packets[k].next
 	return k
 }
 
 // growPool adds a free packet, and what lies beside it.
-func (n *Network) growPool() uint32 {
+func (n *Network) growPool() {
 	n.pool.packets = append(n.pool.packets, packet{next: none})
 	if n.sacks != nil {
 		n.sacks = append(n.sacks, sack{})
@@ -80,7 +79,7 @@ func (n *Network) growPool() uint32 {
 		n.addends = append(n.addends, addend{})
 	}
 	n.growSides()
-	return uint32(len(n.pool.packets) - 1)
+	n.pool.free = uint32(len(n.pool.packets) - 1)
 }
 
 // swap exchanges two packets but for their places: each keeps the one behind it.
@@ -92,7 +91,6 @@ func (n *Network) swap(a, b uint32) {
 }
 
 func (n *Network) give(k uint32) {
-	n.pool.used--
 	n.pool.packets[k].next = n.pool.free
 	n.pool.free = k
 }

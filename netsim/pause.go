@@ -60,7 +60,7 @@ func (n *Network) sendPause(q uint32, what uint8) {
 		return
 	}
 	if repeated {
-		n.recurring++
+		n.queue.idle++
 	}
 	n.queue.push(newEvent(p.busy+n.cold[q].wire, evPause, p.peer).of(p.gen, what))
 }
@@ -77,14 +77,14 @@ func (n *Network) keepPausing(q uint32, prio uint8) {
 	s.sent = n.now
 	if !s.repeating {
 		s.repeating = true
-		n.recurring++
+		n.queue.idle++
 		n.queue.push(newEvent(n.now+n.pauseTime(n.ports[n.ports[q].peer].rate)/2, evRefresh, c))
 	}
 }
 
 // refreshPause is evRefresh.
 func (n *Network) refreshPause(c uint32) {
-	n.recurring--
+	n.queue.idle--
 	s, q := &n.pauses[c], c/Priorities
 	s.repeating = false
 	if !n.ingress[c].xoff || n.ports[q].down {
@@ -92,7 +92,7 @@ func (n *Network) refreshPause(c uint32) {
 	}
 	if due := s.sent + n.pauseTime(n.ports[n.ports[q].peer].rate)/2; due > n.now { // paused anew in the meantime
 		s.repeating = true
-		n.recurring++
+		n.queue.idle++
 		n.queue.push(newEvent(due, evRefresh, c))
 		return
 	}
@@ -106,7 +106,7 @@ func (n *Network) pauseArrives(pi uint32, what uint8, gen uint16) {
 	p := &n.ports[pi]
 	prio, on := what&^pauseOn, what&pauseOn != 0
 	if on && n.quanta > 0 {
-		n.recurring--
+		n.queue.idle--
 	}
 	if n.ports[p.peer].gen != gen {
 		return
@@ -126,14 +126,14 @@ func (n *Network) pauseArrives(pi uint32, what uint8, gen uint16) {
 func (n *Network) endPause(c uint32, s *pauseState) {
 	if !s.ending {
 		s.ending = true
-		n.recurring++
+		n.queue.idle++
 		n.queue.push(newEvent(s.until, evPauseEnd, c))
 	}
 }
 
 // pauseEnds is evPauseEnd: the pause may have been lifted or repeated since it was scheduled.
 func (n *Network) pauseEnds(c uint32) {
-	n.recurring--
+	n.queue.idle--
 	pi, prio, s := c/Priorities, uint8(c%Priorities), &n.pauses[c]
 	s.ending = false
 	p := &n.ports[pi]

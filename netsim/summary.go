@@ -164,8 +164,9 @@ func (n *Network) conserved() error {
 		packets += count
 		off(n.f.PortName(n.f.Endpoints[ep])+" receive buffer", uint64(n.nics[ep].bytes), held)
 	}
-	if packets != n.pool.used {
-		errs = append(errs, fmt.Errorf("netsim: conservation: %d packets are somewhere, %d were handed out", packets, n.pool.used))
+	_, free := n.chain(n.pool.free)
+	if packets+free != len(n.pool.packets) {
+		errs = append(errs, fmt.Errorf("netsim: conservation: %d packets are somewhere and %d free, there are %d", packets, free, len(n.pool.packets)))
 	}
 	return errors.Join(errs...)
 }
