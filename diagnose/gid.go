@@ -48,6 +48,11 @@ func (v *View) roce() answer {
 	if ib {
 		return no // the job told what it uses; other ports of the hosts do not matter
 	}
+	for _, e := range v.rdmaErrors() {
+		if e.Local.Is4In6() { // GIDs of InfiniBand hold a GUID, never an IPv4 address
+			return yes
+		}
+	}
 	for _, h := range v.Inv.Hosts {
 		for _, x := range h.NICs {
 			for _, g := range x.GIDs {
