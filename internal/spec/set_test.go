@@ -109,3 +109,25 @@ func TestSetEmpty(t *testing.T) {
 		t.Error(diff)
 	}
 }
+
+// Whatever path and value are set, the document is decoded or refused, never a panic.
+func FuzzSet(f *testing.F) {
+	for _, seed := range [][2]string{{"ecn.kmin", "1KB"}, {"links[0].between[1]", "x"}, {"links[1]", "{rate: 1Gbps}"}, {"other", "*e"}, {"ecn", "&a [*a]"}, {`["a b"]`, "1"}, {"[", "]"}, {"a[-1]", "{"}, {"ecn.kmin.x[0]", "!!binary x"}} {
+		f.Add(seed[0], seed[1])
+	}
+	f.Fuzz(func(t *testing.T, path, value string) {
+		d, ps := Parse("f.yaml", []byte(settableFile))
+		if len(ps) > 0 {
+			t.Fatal(ps)
+		}
+		if err := d.Set(path, value, "--set"); err != nil {
+			return
+		}
+		var s settable
+		for _, p := range d.Decode(&s) {
+			if p.Line < 0 {
+				t.Fatalf("%q=%q: a problem in line %d", path, value, p.Line)
+			}
+		}
+	})
+}
