@@ -13,6 +13,8 @@ import (
 	"path"
 	"strconv"
 	"strings"
+
+	"github.com/shunt-network/shunt/collect/xz"
 )
 
 // Limits on archives. What a small file unpacks to has no bound of its own.
@@ -36,6 +38,8 @@ func (s *session) unpack(in input, r *bufio.Reader) bool {
 		open = s.gunzip
 	case begins("BZh"):
 		open = s.bunzip
+	case begins(xz.Magic):
+		open = s.unxz
 	case begins("PK\x03\x04"), begins("PK\x05\x06"): // the second is an archive without files
 		open = s.unzip
 	case isTar(head):
@@ -58,9 +62,8 @@ func (s *session) unpack(in input, r *bufio.Reader) bool {
 	return true
 }
 
-// foreign are packings without a reader in the standard library, and what to do with them.
+// foreign are packings that are not read, and what to do with them.
 var foreign = []struct{ magic, why string }{
-	{"\xfd7zXZ\x00", "packed with xz: unpack it first (tar xJf, or xz -d)"},
 	{"\x28\xb5\x2f\xfd", "packed with zstd: unpack it first (tar --zstd -xf, or zstd -d)"},
 	{"7z\xbc\xaf\x27\x1c", "packed with 7-Zip: unpack it first"},
 	{"Rar!\x1a\x07", "packed with RAR: unpack it first"},
@@ -98,6 +101,16 @@ func (s *session) gunzip(in input, r *bufio.Reader) {
 func (s *session) bunzip(in input, r *bufio.Reader) {
 	in.name = unpackedName(in.name, ".bz2", ".tbz2")
 	s.stream(in, s.metered(bzip2.NewReader(r)))
+}
+
+func (s *session) unxz(in input, r *bufio.Reader) {
+	z, err := xz.NewReader(r)
+	if err != nil {
+		s.unreadable(in.show, "damaged xz file: "+err.Error())
+		return
+	}
+	in.name = unpackedName(in.name, ".xz", ".txz")
+	s.stream(in, s.metered(z))
 }
 
 // unpackedName is the name of what is in a packed file.
@@ -182,7 +195,7 @@ func findHosts(r io.Reader) hostFolders {
 func peeled(r io.Reader) io.Reader {
 	br := bufio.NewReaderSize(r, headBytes)
 	for range MaxLayers {
-		head, _ := br.Peek(3)
+		head, _ := br.Peek(len(xz.Magic))
 		switch {
 		case bytes.HasPrefix(head, []byte("\x1f\x8b")):
 			z, err := gzip.NewReader(br)
@@ -192,6 +205,12 @@ func peeled(r io.Reader) io.Reader {
 			br = bufio.NewReaderSize(z, headBytes)
 		case bytes.HasPrefix(head, []byte("BZh")):
 			br = bufio.NewReaderSize(bzip2.NewReader(br), headBytes)
+		case bytes.HasPrefix(head, []byte(xz.Magic)):
+			z, err := xz.NewReader(br)
+			if err != nil {
+				return br
+			}
+			br = bufio.NewReaderSize(z, headBytes)
 		default:
 			return br
 		}

@@ -5,7 +5,9 @@ import (
 	"archive/zip"
 	"bytes"
 	"compress/gzip"
+	"encoding/binary"
 	"fmt"
+	"hash/crc32"
 	"maps"
 	"os"
 	"path/filepath"
@@ -17,6 +19,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 	"github.com/google/go-cmp/cmp/cmpopts"
 
+	"github.com/shunt-network/shunt/collect/xz"
 	"github.com/shunt-network/shunt/evidence"
 	"github.com/shunt-network/shunt/telemetry"
 )
@@ -94,6 +97,28 @@ func told(inv *evidence.Inventory, w *telemetry.Window) (out []string) {
 	return out
 }
 
+// xzOf stores bytes as an xz file: one block of chunks that are not packed, without a sum.
+func xzOf(b []byte) []byte {
+	sealed := func(b []byte) []byte { return binary.LittleEndian.AppendUint32(b, crc32.ChecksumIEEE(b)) }
+	filled := func(b []byte) []byte { return append(b, make([]byte, -len(b)&3)...) }
+	flags := []byte{0, 0}
+	out := append([]byte(xz.Magic), flags...)
+	out = binary.LittleEndian.AppendUint32(out, crc32.ChecksumIEEE(flags))
+	out = append(out, sealed([]byte{2, 0, 0x21, 1, 24, 0, 0, 0})...)
+	chunk, begin := byte(1), len(out)-12
+	for part := range slices.Chunk(b, 1<<16) {
+		out = append(append(out, chunk, byte((len(part)-1)>>8), byte(len(part)-1)), part...)
+		chunk = 2
+	}
+	out = append(out, 0)
+	index := binary.AppendUvarint([]byte{0, 1}, uint64(len(out)-begin))
+	index = sealed(filled(binary.AppendUvarint(index, uint64(len(b)))))
+	foot := append(binary.LittleEndian.AppendUint32(nil, uint32(len(index)/4-1)), flags...)
+	out = append(filled(out), index...)
+	out = binary.LittleEndian.AppendUint32(out, crc32.ChecksumIEEE(foot))
+	return append(append(out, foot...), "YZ"...)
+}
+
 // A folder and every archive of it say the same.
 func TestArchives(t *testing.T) {
 	content := tree(collected)
@@ -110,7 +135,7 @@ func TestArchives(t *testing.T) {
 	}
 	packed := tarOf(t, content)
 	for name, data := range map[string][]byte{
-		"c.tar": packed, "c.tar.gz": gzipOf(packed), "c.tgz": gzipOf(packed), "c.zip": zipOf(t, content),
+		"c.tar": packed, "c.tar.gz": gzipOf(packed), "c.tgz": gzipOf(packed), "c.tar.xz": xzOf(packed), "c.txz": xzOf(packed), "c.zip": zipOf(t, content),
 		"inner.zip": zipOf(t, fstest.MapFS{"c.tar.gz": {Data: gzipOf(packed)}}),
 		"outer.tar": tarOf(t, fstest.MapFS{"c.zip": {Data: zipOf(t, content)}}),
 	} {
@@ -206,7 +231,9 @@ func TestBadArchives(t *testing.T) {
 		"cut.zip":       {Data: zipOf(t, content)[:300]},
 		"empty.zip":     {Data: zipOf(t, nil)},
 		"nested.tar.gz": {Data: nested},
-		"new.tar.xz":    {Data: []byte("\xfd7zXZ\x00\x00\x04")},
+		"cut.tar.xz":    {Data: xzOf(packed)[:3000]},
+		"head.tar.xz":   {Data: []byte("\xfd7zXZ\x00\x00\x04")},
+		"bad.log.xz":    {Data: append(xzOf([]byte("node3:1:1 [0] NCCL INFO Using network IB\n")), "more"...)},
 		"new.tar.zst":   {Data: []byte("\x28\xb5\x2f\xfd\x00")},
 	}
 	inv, _, err := LoadFS(fsys)
@@ -216,7 +243,7 @@ func TestBadArchives(t *testing.T) {
 	got := strings.Join(unread(inv), "\n")
 	for _, want := range []string{
 		"cut.tar: cut off: unexpected EOF", "cut.tgz: cut off: unexpected EOF", "cut.zip: damaged zip archive", "empty.zip: archive without files", "nested.tar.gz: packed more than 4 times",
-		"new.tar.xz: packed with xz: unpack it first", "new.tar.zst: packed with zstd",
+		"cut.tar.xz: cut off: unexpected EOF", "head.tar.xz: damaged xz file: unexpected EOF", "bad.log.xz:1: cut off: not as the xz format says: bytes behind the last stream", "new.tar.zst: packed with zstd",
 	} {
 		if !strings.Contains(got, want) {
 			t.Errorf("%q is not said in\n%s", want, got)
