@@ -79,9 +79,11 @@ func (q *eventQueue) pop(limit int64) (event, bool) {
 		}
 		b := bits.TrailingZeros64(q.full) & 63
 		from := q.buckets[b]
-		first := from[0].at
+		first, at := from[0].at, 0
 		for i := 1; i < len(from); i++ {
-			first = min(first, from[i].at)
+			if from[i].at < first {
+				first, at = from[i].at, i
+			}
 		}
 		if first > limit {
 			return event{}, false
@@ -89,17 +91,17 @@ func (q *eventQueue) pop(limit int64) (event, bool) {
 		q.last = first
 		full := q.full &^ (1 << b)
 		q.buckets[b] = from[:0]
-		if len(from) == 1 {
-			q.full = full
-			q.n--
-			return from[0], true
-		}
-		for _, e := range from { // every one lands in a lower bucket, so from is not written to meanwhile
+		for i, e := range from { // every one lands in a lower bucket, so from is not written to meanwhile
+			if i == at {
+				continue // it is the one that is taken
+			}
 			to := bits.Len64(uint64(e.at^first)) & 63
 			q.buckets[to] = append(q.buckets[to], e)
 			full |= 1 << to
 		}
 		q.full = full
+		q.n--
+		return from[at], true
 	}
 	zero := q.buckets[0]
 	e := zero[q.head]
