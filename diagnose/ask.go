@@ -70,6 +70,7 @@ var (
 	askLLDP     = Ask{On: OnSwitch, Name: "lldp", Command: "show lldp table"}
 	askPriority = Ask{On: OnSwitch, Name: "qos_maps", Command: "sonic-cfggen -d --var-json DSCP_TO_TC_MAP"}
 
+	askNeighbors  = Ask{On: OnHost, Name: "ip_neigh", Command: "ip neigh"}
 	askCmdline    = Ask{On: OnHost, Name: "cmdline", Command: "cat /proc/cmdline"}
 	askTree       = Ask{On: OnHost, Name: "lspci_tree", Command: "lspci -tv"}
 	askInterrupts = Ask{On: OnHost, Name: "interrupts", Command: "cat /proc/interrupts", Twice: true}
@@ -134,6 +135,7 @@ var asks = map[string][]Ask{
 	"L033": {askRDMACount, askEthtool, askQoS, askErrors},
 	"L034": {askEthtool, askPause},
 	"L035": {askWatchdog, askEthtool},
+	"L039": {askEthtool, askPFC},
 	"L036": {askQoS, askConfigDB, askInfo, askEthtool},
 	"L037": {askRDMACount},
 	"L038": {askEthtool, askQoS},
@@ -147,6 +149,7 @@ var asks = map[string][]Ask{
 	"I008": {askBoot, askInfo, askLogs},
 	"I009": {askGIDs, askGIDFiles, askVariables},
 	"I010": {askRoutes, askAddresses, askInfo},
+	"I011": {askNeighbors, askKernel},
 	"R001": {askDevInfo, askAddresses, askInfo},
 	"R002": {askDevInfo, askAddresses},
 	"R003": {askDevInfo, askAddresses, askInfo},

@@ -28,7 +28,7 @@ func TestEveryCauseAsks(t *testing.T) {
 // readers are the programs that asks may run: each only reads as it is called there.
 var readers = map[string]*regexp.Regexp{
 	"show_gids": nil, "ibstat": nil, "ibstatus": nil, "ibdev2netdev": nil, "hostname": regexp.MustCompile(`^hostname$`), "nvidia-smi": regexp.MustCompile(`^nvidia-smi (-q|topo -m)$`),
-	"ibv_devinfo": nil, "ip": regexp.MustCompile(`^ip (addr|rule|route show table all)$`), "iptables": regexp.MustCompile(`^iptables -L -n$`),
+	"ibv_devinfo": nil, "ip": regexp.MustCompile(`^ip (addr|rule|neigh|route show table all)$`), "iptables": regexp.MustCompile(`^iptables -L -n$`),
 	"sysctl": regexp.MustCompile(`^sysctl -a `), "ethtool": regexp.MustCompile(`^ethtool (-S |-a |-m |-c |-i |--show-fec )?\{netdev\}$`), "lspci": nil, "dmesg": regexp.MustCompile(`^dmesg -T$`),
 	"mlxconfig": regexp.MustCompile(`^mlxconfig query$`), "ulimit": regexp.MustCompile(`^ulimit -l$`), "df": nil, "ls": nil, "cat": nil, "grep": nil, "env": regexp.MustCompile(`^env$`),
 	"lscpu": nil, "dcgmi": regexp.MustCompile(`^dcgmi health -g 0 -c$`), "mlnx_qos": regexp.MustCompile(`^mlnx_qos -i \{netdev\}$`), "show": nil, "fi_info": nil, "sonic-cfggen": regexp.MustCompile(`^sonic-cfggen -d --var-json `),

@@ -178,7 +178,7 @@ var ecnHighCause = Cause{
 	Code:     "L032",
 	Title:    "ECN threshold too high, or ECN off: PFC acts first",
 	Needs:    "ECN marks and pause time of switch ports or NICs",
-	Explains: []string{"L013", "L011"},
+	Explains: []string{"L013", "L011", "L039"},
 	Check:    checkECNHigh,
 }
 

@@ -31,7 +31,7 @@ func checkFabricManager(v *View) Verdict {
 	said := without(v.said(evidence.CudaError, evidence.OtherWarning), func(e evidence.Event) bool {
 		text := strings.ToLower(e.Text)
 		return !strings.Contains(text, "system not yet initialized") && !strings.Contains(text, "cuda failure 802") &&
-			!(strings.Contains(text, "nvls") && strings.Contains(text, "multicast"))
+			!(strings.Contains(text, "nvls") && strings.Contains(text, "multicast")) && !(e.Kind == evidence.CudaError && strings.Contains(e.File, "nvls"))
 	})
 	if len(said) == 0 {
 		return ruledOut("neither CUDA nor NVLS complains about the NVLink fabric")

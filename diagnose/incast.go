@@ -21,7 +21,7 @@ var incastCause = Cause{
 	Code:     "L011",
 	Title:    "many senders at once into one NIC (incast)",
 	Needs:    "bytes and queue or ECN marks of the switch ports to the hosts",
-	Explains: []string{"L013", "L021"}, // few flows with one destination also meet on the way to it
+	Explains: []string{"L013", "L021", "L039"}, // few flows with one destination also meet on the way to it
 	Check:    checkIncast,
 }
 

@@ -22,6 +22,9 @@ var causePeerDied = Cause{
 }
 
 func checkPeerDied(v *View) Verdict {
+	if f, ok := v.deadByRAS(); ok {
+		return found(f)
+	}
 	if s, silent := v.silent(); silent {
 		return s
 	}
@@ -67,4 +70,36 @@ func checkPeerDied(v *View) Verdict {
 		f.Where = []string{"the peer of " + called(closed[0].Host)}
 	}
 	return found(f)
+}
+
+// deadByRAS finds a process that NCCL's RAS counts as dead: its own network, of TCP connections beside the job, has lost it
+// for a minute and more (src/ras, RAS_PEER_DEAD_TIMEOUT).
+func (v *View) deadByRAS() (Finding, bool) {
+	var dead []evidence.RASRank
+	for _, r := range v.Inv.NCCL.RASReports {
+		for _, p := range r.Lost {
+			if p.Dead {
+				dead = append(dead, p)
+			}
+		}
+	}
+	if len(dead) == 0 {
+		return Finding{}, false
+	}
+	where := "node " + orElse(dead[0].Host, "that the report does not name")
+	if dead[0].Process > 0 {
+		where = fmt.Sprintf("process %d on %s", dead[0].Process, where)
+	}
+	f := Finding{
+		Title:    fmt.Sprintf("not the data path: NCCL's RAS counts %s as dead: %s", counted(len(dead), "process", "processes"), where),
+		Severity: Critical, Confidence: likely, Where: []string{orElse(dead[0].Host, where)},
+		Because: "RAS talks to every process over TCP beside the job; one that it lost for a minute has ended, or its whole host is gone",
+		WrongIf: "the host answers ping and the process is still there: then TCP between the hosts is what was lost",
+		Fix:     Fix{Text: "read the end of that process's log and its host's kernel log", Commands: []string{"dmesg -T | grep -iE 'oom|killed process|xid|segfault'", "scontrol show node HOST; kubectl describe pod"}},
+		Settle:  "whether the process is still there on that host",
+	}
+	for _, p := range dead[:min(len(dead), maxRows)] {
+		f.Evidence = append(f.Evidence, Evidence{Layer: "job", What: "NCCL's RAS report", Seen: fmt.Sprintf("process %d on node %s, GPU %d: dead", p.Process, orElse(p.Host, "unknown"), p.GPU), Role: "cause", From: p.From.String()})
+	}
+	return f, true
 }

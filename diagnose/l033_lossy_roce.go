@@ -2,6 +2,7 @@ package diagnose
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 
 	"github.com/shunt-network/shunt/evidence"
@@ -59,6 +60,11 @@ func checkLossy(v *View) Verdict {
 	}
 	if len(findings) == 0 {
 		if f, ok := v.lossyUCX(); ok {
+			findings = append(findings, f)
+		}
+	}
+	if len(findings) == 0 && !looked {
+		if f, ok := v.collapses(); ok {
 			findings = append(findings, f)
 		}
 	}
@@ -292,4 +298,45 @@ func (v *View) lossyUCX() (Finding, bool) {
 // fromUCX tells whether an event was printed by UCX rather than NCCL.
 func fromUCX(e evidence.Event) bool {
 	return strings.Contains(e.File, "ib_mlx5_log") || strings.HasPrefix(e.File, "ib_") || strings.HasPrefix(e.What, "UCX") || strings.Contains(e.Text, "ib_mlx5_log")
+}
+
+// collapse is the part of what a smaller size reached below which bandwidth did not only vary: a lost tail costs a timeout
+// of tens of milliseconds, which is many times what a message of some megabytes takes.
+const collapse = 0.1
+
+// collapses finds a benchmark over RoCE whose bandwidth falls to almost nothing at some size and is back at the next: what
+// timeouts of lost packets look like where no counter was read.
+func (v *View) collapses() (Finding, bool) {
+	if v.roce() != yes || v.spans() != yes {
+		return Finding{}, false
+	}
+	best := map[int]evidence.Call{} // by table
+	for i, c := range v.Inv.Calls {
+		if c.Table < 0 || c.Bytes < 1<<20 || c.BusBW <= 0 {
+			continue
+		}
+		b, there := best[c.Table]
+		if !there || c.BusBW > b.BusBW {
+			best[c.Table] = c
+			continue
+		}
+		back := slices.ContainsFunc(v.Inv.Calls[i+1:], func(d evidence.Call) bool { return d.Table == c.Table && d.Bytes > c.Bytes && d.BusBW > b.BusBW/2 })
+		if c.BusBW >= collapse*b.BusBW || !back {
+			continue
+		}
+		return Finding{
+			Title:    fmt.Sprintf("bandwidth over RoCE collapses at single sizes (%.3g GB/s at %v, %.3g at %v): packets get lost", c.BusBW, c.Bytes, b.BusBW, b.Bytes),
+			Severity: Warning, Confidence: possible, Where: []string{"the path between the hosts of the benchmark"},
+			Because: "one lost packet at the end of a message costs a timeout of tens of milliseconds, many times what the message takes; a fabric without flow control for RoCE loses some at every burst",
+			Evidence: []Evidence{
+				{Layer: "collective", What: fmt.Sprintf("busbw at %v", c.Bytes), Seen: fmt.Sprintf("%.3g GB/s", c.BusBW), Expected: fmt.Sprintf("about %.3g GB/s", b.BusBW), Role: "effect", From: c.From.String()},
+				{Layer: "collective", What: fmt.Sprintf("busbw at %v", b.Bytes), Seen: fmt.Sprintf("%.3g GB/s", b.BusBW), From: b.From.String()},
+			},
+			WrongIf: "timeouts and sequence errors of the NICs stand still over the same run",
+			Not:     []string{"an update of NCCL as such: other timing only shows what the fabric loses"},
+			Fix:     Fix{Text: "look at flow control for RoCE from end to end: its priority, PFC and ECN on NICs and switches (L036)", Commands: []string{"grep . /sys/class/infiniband/*/ports/1/hw_counters/{local_ack_timeout_err,packet_seq_err,out_of_sequence}", "mlnx_qos -i IFACE"}},
+			Settle:  "two readings of the RDMA counters around the run",
+		}, true
+	}
+	return Finding{}, false
 }

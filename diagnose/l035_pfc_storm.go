@@ -20,7 +20,7 @@ var causePFCStorm = Cause{
 	Code:     "L035",
 	Title:    "the PFC watchdog dropped a paused queue",
 	Needs:    "show pfcwd stats",
-	Explains: []string{"R004", "L033", "J002", "J003"},
+	Explains: []string{"R004", "L033", "J002", "J003", "L039"},
 	Check:    checkPFCStorm,
 }
 

@@ -144,6 +144,15 @@ func (v *View) rocePriority() int8 {
 				}
 			}
 		}
+		if bytes == [8]float64{} { // counters of pause alone: what is paused is what is meant
+			for _, id := range []telemetry.SeriesID{telemetry.NICTxPause, telemetry.NICRxPause, telemetry.SwitchPFCRx, telemetry.SwitchPFCTx} {
+				for _, k := range v.keys(id) {
+					if d, ok := v.Win.Delta(k); ok && k.Priority >= 0 {
+						bytes[k.Priority] += d
+					}
+				}
+			}
+		}
 		best := 0
 		for p := range bytes {
 			if bytes[p] > bytes[best] {

@@ -19,7 +19,7 @@ var slowReceiverCause = Cause{
 	Code:     "L012",
 	Title:    "a receiver too slow for its link pauses the fabric",
 	Needs:    "pause frames or pause time sent by the NICs (tx_prioN_pause)",
-	Explains: []string{"L011", "L013", "L021", "L032"},
+	Explains: []string{"L011", "L013", "L021", "L032", "L039"},
 	Check:    checkSlowReceiver,
 }
 
@@ -30,23 +30,23 @@ const pauseShare = 0.01
 func checkSlowReceiver(v *View) Verdict {
 	prio := v.rocePriority()
 	type culprit struct {
-		nic
+		object string
 		share  float64
 		frames float64
 		timed  bool
 	}
 	var slow []culprit
 	known := 0
-	for _, n := range v.nics() {
-		frames, ok := v.delta(telemetry.NICTxPause, n.object, prio)
-		share, timed := v.pausedShare(telemetry.NICTxPauseTime, n.object, prio)
+	for _, object := range v.objects(telemetry.NICTxPause, telemetry.NICTxPauseTime) {
+		frames, ok := v.delta(telemetry.NICTxPause, object, prio)
+		share, timed := v.pausedShare(telemetry.NICTxPauseTime, object, prio)
 		if !ok && !timed {
 			continue
 		}
 		known++
 		// Without elapsed time only the frames speak: a thousand pauses in a window are no accident, a few may be.
 		if timed && share >= pauseShare || !timed && frames >= 1000 {
-			slow = append(slow, culprit{n, share, frames, timed})
+			slow = append(slow, culprit{object, share, frames, timed})
 		}
 	}
 	if known == 0 {
@@ -58,7 +58,7 @@ func checkSlowReceiver(v *View) Verdict {
 	slices.SortStableFunc(slow, func(a, b culprit) int { return cmp.Or(cmp.Compare(b.share, a.share), cmp.Compare(b.frames, a.frames)) })
 	worst := slow[0]
 	f := Finding{
-		Title:      fmt.Sprintf("%s cannot take what its link brings and pauses its switch", worst.object),
+		Title:      fmt.Sprintf("%s cannot take what its link brings and pauses its switch", spoken(worst.object)),
 		Severity:   Critical,
 		Confidence: 0.9,
 		Because:    "a NIC whose receive buffer fills sends PFC pause; its switch port stops, the queue fills and the pause spreads to everyone who sends there",
@@ -70,7 +70,7 @@ func checkSlowReceiver(v *View) Verdict {
 		},
 	}
 	for _, s := range slow {
-		f.Where = append(f.Where, s.object)
+		f.Where = append(f.Where, spoken(s.object))
 	}
 	seen := fmt.Sprintf("%.0f pauses", worst.frames)
 	if worst.timed {
@@ -96,4 +96,17 @@ func checkSlowReceiver(v *View) Verdict {
 	}
 	f.Evidence = append(f.Evidence, v.jobRows()...)
 	return found(f)
+}
+
+// objects lists what has a stream of one of the series, each once, in the order of their names.
+func (v *View) objects(ids ...telemetry.SeriesID) (all []string) {
+	for _, id := range ids {
+		for _, k := range v.keys(id) {
+			if len(all) == 0 || all[len(all)-1] != k.Object {
+				all = append(all, k.Object)
+			}
+		}
+	}
+	slices.Sort(all)
+	return slices.Compact(all)
 }
