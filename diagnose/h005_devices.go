@@ -30,6 +30,7 @@ func checkDevices(v *View) Verdict {
 	open := v.said(evidence.DeviceOpenFailed)
 	library := v.said(evidence.NoVerbsLibrary)
 	none := v.said(evidence.NoDevice)
+	provider := without(v.said(evidence.OtherWarning), func(e evidence.Event) bool { return e.What != "no verbs provider" })
 	hardware, there := v.hasRDMA()
 	f := Finding{
 		Severity: Critical, Confidence: named,
@@ -63,6 +64,14 @@ func checkDevices(v *View) Verdict {
 				f.Severity = Warning
 			}
 			f.Settle = "ibstatus on the host: without RDMA devices the line is normal"
+		}
+	case len(provider) > 0 && len(none) > 0 && !v.rdmaOff():
+		f.Title = fmt.Sprintf("libibverbs has no driver for the RDMA devices of %s", names(eventHosts(none)))
+		f.Because = "the kernel has the device, and the provider library that belongs to it is missing in the image, or of another generation than libibverbs, so NCCL finds no device"
+		f.Evidence = append(tell(provider, "cause"), tell(none, "effect")...)
+		f.Fix = Fix{
+			Text:     "install the provider of the NIC in the image, of the same rdma-core as libibverbs",
+			Commands: []string{"apt-get install libibverbs1 ibverbs-providers", "ls /etc/libibverbs.d /usr/lib/*/libibverbs", "ibv_devices"},
 		}
 	case len(none) > 0 && there && !v.rdmaOff():
 		f.Title = fmt.Sprintf("NCCL found no RDMA device on %s, although there are some", names(eventHosts(none)))

@@ -1,9 +1,9 @@
 // Package joblog owns reading what the other libraries of a job print: PyTorch's watchdog of process groups, UCX,
-// Open MPI's TCP transport and the SHARP library and daemon.
+// Open MPI's TCP transport, the SHARP library and daemon, and libibverbs.
 //
 // Their lines stand in the same files as NCCL's, and their events go into the same list, in the same order.
 //
-// Read joblog.go (dispatch), torch.go, then ucx.go, mpi.go and sharp.go.
+// Read joblog.go (dispatch), torch.go, then ucx.go, mpi.go, sharp.go and verbs.go.
 package joblog
 
 import (
@@ -29,6 +29,7 @@ const (
 	UCX     Source = "UCX log"
 	OpenMPI Source = "Open MPI log"
 	SHARP   Source = "SHARP log"
+	Verbs   Source = "libibverbs"
 )
 
 // Log reads the lines of any number of files.
@@ -51,6 +52,9 @@ func (l *Log) Line(f *fragment.Fragment, line []byte, n int) Source {
 	if bytes.Contains(line, []byte("ProcessGroupNCCL")) {
 		l.torch(f, line, n)
 		return PyTorch
+	}
+	if bytes.Contains(line, []byte("libibverbs: Warning: ")) {
+		return l.verbs(f, line, n)
 	}
 	if bytes.IndexByte(line, '[') < 0 && bytes.IndexByte(line, '(') < 0 { // the others have brackets, most lines have none
 		return None

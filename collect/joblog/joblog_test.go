@@ -103,3 +103,16 @@ func FuzzParse(f *testing.F) {
 	}
 	f.Fuzz(func(t *testing.T, text string) { read(t, text) })
 }
+
+// A device without a driver is kept; a driver whose device need not be there is not.
+func TestVerbs(t *testing.T) {
+	inv := &evidence.Inventory{}
+	f := fragment.New(inv, "f")
+	text := "libibverbs: Warning: no userspace device-specific driver found for /sys/class/infiniband_verbs/uverbs0\nlibibverbs: Warning: couldn't load driver 'libi40iw-rdmav34.so': libi40iw-rdmav34.so: cannot open shared object file\n"
+	if err := Parse(strings.NewReader(text), f); err != nil {
+		t.Fatal(err)
+	}
+	if n := len(inv.NCCL.Events); n != 1 || inv.NCCL.Events[0].What != "no verbs provider" || inv.NCCL.Events[0].Device != "/sys/class/infiniband_verbs/uverbs0" {
+		t.Errorf("%+v", inv.NCCL.Events)
+	}
+}
