@@ -26,12 +26,14 @@ type pile struct {
 	f        *fragment.Fragment
 	formats  []string
 	hosts    []string // that the content names
+	own      string   // host that the file is of, where its path tells
 	device   string   // that the name of the file speaks of
 	test     string   // of nccl-tests, named by a command line
 	sections map[string]*section
 	order    []*section
 	markdown bool
 
+	pasted    *leaf      // the file of /sys or /proc whose value the next line is, nil where none is
 	gathering *gathering // the JSON value that is open, nil where none is
 	replaying bool       // lines are those of a value or a log entry, and begin no other
 }
@@ -50,7 +52,7 @@ type ender interface{ End() }
 
 // newPile makes a reader of one text.
 func newPile(s *session, f *fragment.Fragment) *pile {
-	return &pile{s: s, f: f, device: f.Device, sections: map[string]*section{}}
+	return &pile{s: s, f: f, own: f.Host, device: f.Device, sections: map[string]*section{}}
 }
 
 // pile reads a text to its end and lists it.
@@ -99,6 +101,9 @@ func keepWhole(head []byte) int {
 }
 
 func (p *pile) line(line []byte, n int) {
+	if p.pasted != nil && p.value(line, n) {
+		return
+	}
 	if p.json(line, n) {
 		return
 	}

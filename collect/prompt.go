@@ -14,6 +14,7 @@ import (
 //	$ ibstat
 //	==> node1/ibstat.txt <==                   head and tail, between files
 //	+ ibstat                                   bash -x
+//	/sys/class/net/ens3np0/mtu                 for f in ...; do echo $f; cat $f; done
 //	ens3np0                                    for i in ...; do echo $i; ethtool -S $i; done
 //
 // The output before is over. A command that sets variables, runs a job or a test is an input itself.
@@ -21,10 +22,19 @@ func (p *pile) prompt(line []byte, n int) bool {
 	if name, ok := bytes.CutPrefix(line, []byte("==> ")); ok {
 		if name, ok = bytes.CutSuffix(name, []byte(" <==")); ok {
 			p.section("").end()
-			p.f.Host, p.f.Device = hostOf(string(name)), deviceOf(string(name))
+			if p.pasting(string(name)) {
+				return true
+			}
+			if p.f.Host, p.f.Device = hostOf(string(name)), deviceOf(string(name)); p.f.Host == "" {
+				p.f.Host = p.own
+			}
 			p.host(p.f.Host)
 			return true
 		}
+	}
+	if len(line) > 0 && line[0] == '/' && p.pasting(string(line)) {
+		p.section("").end()
+		return true
 	}
 	if !bytes.ContainsAny(line, " \t") && deviceLike(string(line)) {
 		p.section("").end()
@@ -42,6 +52,9 @@ func (p *pile) prompt(line []byte, n int) bool {
 	}
 	if p.f.Device = commandDevice(command); p.f.Device == "" {
 		p.f.Device = p.device
+	}
+	if name, ok := strings.CutPrefix(command, "cat "); ok && p.pasting(strings.TrimSpace(name)) {
+		return true
 	}
 	if k := detect([]byte(command)); k >= 0 {
 		p.section("").line(p, k, []byte(command), n)

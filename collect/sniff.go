@@ -166,6 +166,7 @@ var kinds = []kind{
 	{LSPCI, "0123456789abcdefA-+\\", lspci.Starts, func(_ *session, f *fragment.Fragment) parser { return lspci.New(f) }},
 	{Interrupts, "C", irq.Starts, func(_ *session, f *fragment.Fragment) parser { return irq.New(f) }},
 	{IRQAffinity, "/", irq.StartsPaste, func(s *session, f *fragment.Fragment) parser { return irq.NewPaste(f, s.affinity) }},
+	pasted(SysfsNet), pasted(SysfsPCI), pasted(Sysctl), pasted(SystemFacts),
 	{NUMACtl, "an", numa.StartsHardware, func(_ *session, f *fragment.Fragment) parser { return numa.NewHardware(f) }},
 	{LSCPU, "ACTSN", numa.StartsLSCPU, func(_ *session, f *fragment.Fragment) parser { return numa.NewLSCPU(f) }},
 	{GPUTopology, "G", nvidia.StartsTopo, func(_ *session, f *fragment.Fragment) parser { return nvidia.NewTopo(f) }},

@@ -20,7 +20,7 @@ type leaf struct {
 	root   string // the folder it is listed as
 	above  string // what stands above the file, where hosts and moments are named
 	key    leafKey
-	read   func(f *fragment.Fragment, value []byte)
+	read   func(f *fragment.Fragment, value []byte, n int) // n is the line it stands on, 0 for a file of its own
 }
 
 // leafKey tells leaves apart. The same one turns up twice in a copy of all of /sys, below class and below devices.
@@ -30,23 +30,23 @@ type leafKey struct{ kind, name, file string }
 func (s *session) leafOf(name string) (leaf, bool) {
 	if at, ok := sysfs.Locate(name); ok {
 		root := at.Root
-		return leaf{Sysfs, root, path.Dir(root), leafKey{"infiniband", at.Device, name[len(root):]}, func(f *fragment.Fragment, value []byte) { s.tree.File(f, at, value, 0) }}, true
+		return leaf{Sysfs, root, path.Dir(root), leafKey{"infiniband", at.Device, name[len(root):]}, func(f *fragment.Fragment, value []byte, n int) { s.tree.File(f, at, value, n) }}, true
 	}
 	if address, parent, file, ok := sysfs.LocatePCI(name); ok {
 		root := folderAbove(name, "sys")
-		return leaf{SysfsPCI, root, path.Dir(root), leafKey{"pci", address, parent + file}, func(f *fragment.Fragment, value []byte) { s.pci.File(f, address, parent, file, value, 0) }}, true
+		return leaf{SysfsPCI, root, path.Dir(root), leafKey{"pci", address, parent + file}, func(f *fragment.Fragment, value []byte, n int) { s.pci.File(f, address, parent, file, value, n) }}, true
 	}
 	if netdev, file, ok := sysfs.LocateNet(name); ok {
 		root := folderAbove(name, "sys")
-		return leaf{SysfsNet, root, path.Dir(root), leafKey{"net", netdev, file + sysfs.AddressIn(name)}, func(f *fragment.Fragment, value []byte) { sysfs.NetFile(f, netdev, file, name, value, 0) }}, true
+		return leaf{SysfsNet, root, path.Dir(root), leafKey{"net", netdev, file + sysfs.AddressIn(name)}, func(f *fragment.Fragment, value []byte, n int) { sysfs.NetFile(f, netdev, file, name, value, n) }}, true
 	}
 	if number, file, ok := irq.Locate(name); ok {
 		root := folderAbove(name, "irq")
-		return leaf{IRQAffinity, root, path.Dir(root), leafKey{"irq", name, ""}, func(f *fragment.Fragment, value []byte) { s.affinity.File(f, number, file, value, 0) }}, true
+		return leaf{IRQAffinity, root, path.Dir(root), leafKey{"irq", name, ""}, func(f *fragment.Fragment, value []byte, n int) { s.affinity.File(f, number, file, value, n) }}, true
 	}
 	if parameter, ok := limits.LocateSysctl(name); ok {
 		root := folderAbove(name, "proc")
-		return leaf{Sysctl, root, path.Dir(root), leafKey{"sysctl", parameter, ""}, func(f *fragment.Fragment, value []byte) { limits.SysctlFile(f, parameter, value) }}, true
+		return leaf{Sysctl, root, path.Dir(root), leafKey{"sysctl", parameter, ""}, func(f *fragment.Fragment, value []byte, n int) { limits.SysctlFile(f, parameter, value, n) }}, true
 	}
 	for file, read := range procFiles {
 		if name == file || strings.HasSuffix(name, "/"+file) {
@@ -58,7 +58,7 @@ func (s *session) leafOf(name string) (leaf, bool) {
 }
 
 // procFiles are files of /proc that hold one value and are told by their path.
-var procFiles = map[string]func(f *fragment.Fragment, value []byte){"proc/cmdline": system.CmdlineFile, "proc/uptime": system.UptimeFile}
+var procFiles = map[string]func(f *fragment.Fragment, value []byte, n int){"proc/cmdline": system.CmdlineFile, "proc/uptime": system.UptimeFile}
 
 // folderAbove is a path up to and with the last folder of a name.
 func folderAbove(name, folder string) string {
@@ -95,5 +95,5 @@ func (s *session) leafFile(f *fragment.Fragment, l leaf, r io.Reader, in input) 
 		s.trees[tree] = true
 		s.inv.Files = append(s.inv.Files, evidence.File{Path: root, Format: string(l.format), Host: f.Host})
 	}
-	l.read(f, value)
+	l.read(f, value, 0)
 }

@@ -31,13 +31,13 @@ func (v *View) pciNICs() []pciNIC {
 				p := pciNIC{PCIDevice: d, host: h, name: d.Address}
 				at := evidence.PCIAddress(d.Address)
 				for _, x := range h.Netdevs {
-					if evidence.PCIAddress(x.PCI.Or("")) == at && at != "" {
+					if evidence.PCIAddress(x.PCI.Or("")) == at && at != "" || x.Name == d.Address {
 						p.name, p.rate = x.Name, x.Speed
 					}
 				}
 				for _, n := range h.NICs {
 					byNetdev := n.Netdev.Known() && n.Netdev.Or("") == p.name
-					if !byNetdev && (at == "" || evidence.PCIAddress(n.PCI.Or("")) != at) {
+					if !byNetdev && n.Device != d.Address && (at == "" || evidence.PCIAddress(n.PCI.Or("")) != at) {
 						continue
 					}
 					p.name = n.Device

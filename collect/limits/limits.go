@@ -193,8 +193,8 @@ func LocateSysctl(p string) (name string, ok bool) {
 }
 
 // SysctlFile reads a file of /proc/sys.
-func SysctlFile(f *fragment.Fragment, name string, value []byte) {
+func SysctlFile(f *fragment.Fragment, name string, value []byte, n int) {
 	if h := f.TheHost(); len(h.Sysctl) < MaxSysctl {
-		h.Sysctl[name] = evidence.Known(strings.Join(strings.Fields(string(value)), " "), f.At(0))
+		h.Sysctl[name] = evidence.Known(strings.Join(strings.Fields(string(value)), " "), f.At(n))
 	}
 }

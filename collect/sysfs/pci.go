@@ -16,7 +16,8 @@ var pciFiles = map[string]bool{
 
 // LocatePCI finds the device, the bridge above it and the file in a path such as
 // sys/devices/pci0000:50/0000:50:01.0/0000:51:00.0/numa_node, or sys/bus/pci/devices/0000:51:00.0/numa_node, which tells
-// no bridge; ok is false for any other path.
+// no bridge; ok is false for any other path. Of sys/class/net/ens3np0/device/numa_node, and the like of infiniband, the
+// device is the name above "device".
 func LocatePCI(p string) (address, parent, file string, ok bool) {
 	parts := strings.Split(p, "/")
 	n := len(parts)
@@ -24,6 +25,9 @@ func LocatePCI(p string) (address, parent, file string, ok bool) {
 		return "", "", "", false
 	}
 	if address = fullAddress(parts[n-2]); address == "" {
+		if n >= 5 && parts[n-2] == "device" && parts[n-3] != "" && parts[n-5] == "class" && (parts[n-4] == "net" || parts[n-4] == "infiniband") {
+			return parts[n-3], "", parts[n-1], true
+		}
 		return "", "", "", false
 	}
 	if n >= 3 {
@@ -62,11 +66,12 @@ type PCI struct {
 }
 
 type pciDevice struct {
-	address, parent  string
+	address, parent  string // address is a name where the path goes through one
 	class            string
 	node             evidence.Value[int]
 	running, capable evidence.Value[evidence.PCILink]
 	at               evidence.Source
+	nic, merged      bool
 }
 
 // NewPCI makes an empty one.
@@ -149,7 +154,20 @@ func (p *PCI) Finish() {
 			seen[n.Address] = i
 		}
 		for _, d := range p.order[h] {
-			d.write(h, seen)
+			if evidence.PCIAddress(d.address) != "" {
+				continue
+			}
+			d.nic = true
+			d.resolve(h)
+			if same := p.devices[h][d.address]; same != nil && same != d {
+				same.merge(d)
+				d.merged = true
+			}
+		}
+		for _, d := range p.order[h] {
+			if !d.merged {
+				d.write(h, seen)
+			}
 		}
 	}
 }
@@ -171,8 +189,11 @@ func (d *pciDevice) write(h *evidence.Host, tree map[string]int) {
 	case strings.HasPrefix(d.class, classBridge):
 		class = "PCI bridge"
 	}
-	if strings.HasPrefix(d.class, classNetwork) && !hasPCI(h, d) {
+	if (strings.HasPrefix(d.class, classNetwork) || d.nic || d.class == "" && ofNIC(h, d.address)) && !hasPCI(h, d) {
 		h.PCI = append(h.PCI, evidence.PCIDevice{Address: d.address, Class: class, Running: running, Capable: capable, NUMANode: d.node, From: d.at})
+	}
+	if evidence.PCIAddress(d.address) == "" {
+		return // where it hangs is not known
 	}
 	i, ok := tree[d.address]
 	if !ok {
@@ -202,10 +223,71 @@ func fill[T any](to *evidence.Value[T], v evidence.Value[T]) {
 	}
 }
 
+// resolve finds the address of a device that is known by its name, and tells the device its NUMA node.
+func (d *pciDevice) resolve(h *evidence.Host) {
+	name := d.address
+	for _, n := range h.NICs {
+		if n.Device == name {
+			fill(&n.NUMANode, d.node)
+			if a := evidence.PCIAddress(n.PCI.Or("")); a != "" {
+				d.address = a
+			}
+		}
+	}
+	for _, x := range h.Netdevs {
+		if x.Name == name {
+			fill(&x.NUMANode, d.node)
+			if a := evidence.PCIAddress(x.PCI.Or("")); a != "" {
+				d.address = a
+			}
+		}
+	}
+}
+
+// merge takes over what another path to the device told.
+func (d *pciDevice) merge(o *pciDevice) {
+	d.nic = true
+	fill(&d.node, o.node)
+	if d.class == "" {
+		d.class = o.class
+	}
+	for _, l := range []struct {
+		to, from *evidence.Value[evidence.PCILink]
+	}{{&d.running, &o.running}, {&d.capable, &o.capable}} {
+		have, more := l.to.Or(evidence.PCILink{}), l.from.Or(evidence.PCILink{})
+		if have.Speed == 0 {
+			have.Speed = more.Speed
+		}
+		if have.Width == 0 {
+			have.Width = more.Width
+		}
+		if l.to.Known() {
+			*l.to = evidence.Known(have, l.to.From)
+		} else if l.from.Known() {
+			*l.to = evidence.Known(have, l.from.From)
+		}
+	}
+}
+
+// ofNIC tells whether an address is that of a known port.
+func ofNIC(h *evidence.Host, address string) bool {
+	for _, n := range h.NICs {
+		if evidence.PCIAddress(n.PCI.Or("")) == address {
+			return true
+		}
+	}
+	for _, x := range h.Netdevs {
+		if evidence.PCIAddress(x.PCI.Or("")) == address {
+			return true
+		}
+	}
+	return false
+}
+
 // hasPCI completes the device another output has listed, and tells whether there is one.
 func hasPCI(h *evidence.Host, d *pciDevice) bool {
 	for i := range h.PCI {
-		if evidence.PCIAddress(h.PCI[i].Address) == d.address {
+		if h.PCI[i].Address == d.address || evidence.PCIAddress(h.PCI[i].Address) == d.address {
 			fill(&h.PCI[i].Running, whole(d.running))
 			fill(&h.PCI[i].Capable, whole(d.capable))
 			fill(&h.PCI[i].NUMANode, d.node)

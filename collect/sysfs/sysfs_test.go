@@ -164,3 +164,53 @@ func TestReadStatistic(t *testing.T) {
 		t.Errorf("%v: %+v", err, f.Samples)
 	}
 }
+
+// A PCI device is told by its address, or by the name of what hangs off it.
+func TestLocatePCI(t *testing.T) {
+	for path, want := range map[string]string{
+		"/sys/bus/pci/devices/0000:5c:00.0/numa_node":                    "0000:5c:00.0||numa_node",
+		"sys/devices/pci0000:5a/0000:5b:01.0/0000:5c:00.0/class":         "0000:5c:00.0|0000:5b:01.0|class",
+		"/sys/class/net/ens3np0/device/current_link_speed":               "ens3np0||current_link_speed",
+		"node1/sys/class/infiniband/mlx5_0/device/max_link_width":        "mlx5_0||max_link_width",
+		"/sys/class/nvme/nvme0/device/numa_node":                         "",
+		"/sys/class/net/ens3np0/device/vendor":                           "",
+		"/sys/class/net/ens3np0/numa_node":                               "",
+		"/sys/devices/pci0000:5a/0000:5b:01.0/0000:5c:00.0/net/ens3/mtu": "",
+	} {
+		got := ""
+		if address, parent, file, ok := LocatePCI(path); ok {
+			got = address + "|" + parent + "|" + file
+		}
+		if got != want {
+			t.Errorf("%s: %q, want %q", path, got, want)
+		}
+	}
+}
+
+// What is printed of a device through its name is joined with what is printed of its address.
+func TestPCIByName(t *testing.T) {
+	inv := &evidence.Inventory{}
+	f := fragment.New(inv, "f")
+	h := f.TheHost()
+	h.NIC("mlx5_0", 1).PCI = evidence.Known("0000:5c:00.0", f.At(1))
+	p := NewPCI()
+	for i, row := range [][3]string{
+		{"mlx5_0", "current_link_speed", "16.0 GT/s PCIe"}, {"0000:5c:00.0", "current_link_width", "8"}, {"0000:5c:00.0", "max_link_width", "16"}, {"0000:5c:00.0", "max_link_speed", "32.0 GT/s PCIe"},
+		{"mlx5_0", "numa_node", "1"}, {"mlx5_1", "current_link_speed", "32.0 GT/s PCIe"}, {"mlx5_1", "current_link_width", "16"}, {"0000:6d:00.0", "current_link_width", "16"},
+	} {
+		p.File(f, row[0], "", row[1], []byte(row[2]+"\n"), i+1)
+	}
+	p.Finish()
+	var got []string
+	for _, d := range h.PCI {
+		got = append(got, fmt.Sprint(d.Address, " ", d.Running.Or(evidence.PCILink{}), " of ", d.Capable.Or(evidence.PCILink{}), " node ", d.NUMANode.Or(-1)))
+	}
+	for _, n := range h.Tree {
+		got = append(got, "tree "+n.Address)
+	}
+	got = append(got, fmt.Sprint("mlx5_0 on node ", h.NIC("mlx5_0", 1).NUMANode.Or(-1)))
+	want := []string{"0000:5c:00.0 {16 8} of {32 16} node 1", "mlx5_1 {32 16} of {0 0} node -1", "tree 0000:5c:00.0", "tree 0000:6d:00.0", "mlx5_0 on node 1"}
+	if diff := cmp.Diff(want, got); diff != "" {
+		t.Error(diff)
+	}
+}

@@ -108,16 +108,16 @@ func uptime(t string) (seconds int64, ok bool) {
 const hour = 3600
 
 // CmdlineFile reads /proc/cmdline where its path tells what it is: not every loader puts BOOT_IMAGE first.
-func CmdlineFile(f *fragment.Fragment, value []byte) {
+func CmdlineFile(f *fragment.Fragment, value []byte, n int) {
 	if t := strings.TrimSpace(string(value)); t != "" {
-		Version(f.TheHost(), "cmdline", t, f.At(0))
+		Version(f.TheHost(), "cmdline", t, f.At(n))
 	}
 }
 
 // UptimeFile reads /proc/uptime: "350735.47 234388.90", of which the first is seconds since the start.
-func UptimeFile(f *fragment.Fragment, value []byte) {
+func UptimeFile(f *fragment.Fragment, value []byte, n int) {
 	first, _, _ := strings.Cut(strings.TrimSpace(string(value)), " ")
 	if s, err := strconv.ParseFloat(first, 64); err == nil && s >= 0 && s < 1e12 {
-		f.TheHost().Uptime = evidence.Known(int64(s), f.At(0))
+		f.TheHost().Uptime = evidence.Known(int64(s), f.At(n))
 	}
 }

@@ -48,8 +48,8 @@ func TestUptime(t *testing.T) {
 func TestFiles(t *testing.T) {
 	inv := &evidence.Inventory{}
 	f := fragment.New(inv, "f")
-	CmdlineFile(f, []byte("initrd=x root=y amd_iommu=on\n"))
-	UptimeFile(f, []byte("350735.47 234388.90\n"))
+	CmdlineFile(f, []byte("initrd=x root=y amd_iommu=on\n"), 0)
+	UptimeFile(f, []byte("350735.47 234388.90\n"), 0)
 	if h := inv.Host(""); h.Versions["cmdline"].Or("") != "initrd=x root=y amd_iommu=on" || h.Uptime.Or(0) != 350735 {
 		t.Errorf("%+v, %v", h.Versions, h.Uptime)
 	}
@@ -64,7 +64,7 @@ func FuzzAll(f *testing.F) {
 			Starts(line)
 			r.Line(line, 1)
 		}
-		CmdlineFile(fr, text)
-		UptimeFile(fr, text)
+		CmdlineFile(fr, text, 0)
+		UptimeFile(fr, text, 0)
 	})
 }
