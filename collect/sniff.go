@@ -109,6 +109,8 @@ const (
 	ConfigDB          Format = "config_db.json"
 	PyTorchLog        Format = Format(joblog.PyTorch)
 	UCXLog            Format = Format(joblog.UCX)
+	VerbsLog          Format = Format(joblog.Verbs)
+	PairTable         Format = "bandwidth of pairs"
 	OpenMPILog        Format = Format(joblog.OpenMPI)
 	SHARPLog          Format = Format(joblog.SHARP)
 )
@@ -195,6 +197,7 @@ var kinds = []kind{
 	{SwitchPause, "P", sonic.StartsPause, func(_ *session, f *fragment.Fragment) parser { return sonic.NewPause(f) }},
 	{SwitchQueues, "P", sonic.StartsQueues, func(_ *session, f *fragment.Fragment) parser { return sonic.NewQueues(f) }},
 	{SwitchMarking, "P", sonic.StartsMarking, func(_ *session, f *fragment.Fragment) parser { return sonic.NewMarking(f) }},
+	{PairTable, lower + upper, nettest.StartsMatrix, func(_ *session, f *fragment.Fragment) parser { return nettest.NewMatrix(f) }},
 	{EthtoolStatistics, lower + "N[", ethtool.StartsStatistics, func(_ *session, f *fragment.Fragment) parser { return ethtool.NewStatistics(f) }},
 }
 

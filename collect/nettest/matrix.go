@@ -91,9 +91,12 @@ func head(line []byte) (names []string, scale float64) {
 
 func isUnit(w string) bool { _, ok := unitOf(w); return ok }
 
+// between are the signs that stand between two hosts and their result.
+var between = strings.NewReplacer(":", " ", "<->", " ", "->", " ", "=>", " ", ",", " ", "|", " ")
+
 // pair reads "node1 - node2: 391.2 Gb/s"; the unit must be there, because nothing else tells such a line from prose.
 func pair(line []byte) (a, b string, bits float64, ok bool) {
-	words := strings.Fields(strings.NewReplacer(":", " ", "<->", " ", "->", " ", "=>", " ", ",", " ", "|", " ").Replace(string(line)))
+	words := strings.Fields(between.Replace(string(line)))
 	var hosts []string
 	number := 0.0
 	for i, w := range words {
@@ -120,11 +123,29 @@ func StartsMatrix(line []byte) bool {
 	if len(t) == 0 || len(t) > 1<<14 || !letter(t[0]) {
 		return false
 	}
-	if names, _ := head(t); names != nil {
-		return true
+	// Every line of no other format comes here, so what cannot be one is told before it is taken apart.
+	if !bytes.ContainsFunc(t, notOfNames) {
+		if names, _ := head(t); names != nil {
+			return true
+		}
+	}
+	if !bytes.Contains(t, perSecond) && !bytes.Contains(t, bitsPerSecond) {
+		return false
 	}
 	_, _, _, ok := pair(t)
 	return ok
+}
+
+// perSecond and bitsPerSecond: every unit has one of them.
+var perSecond, bitsPerSecond = []byte("/s"), []byte("bps")
+
+// notOfNames tells whether a line with the rune has more than names and a unit.
+func notOfNames(r rune) bool {
+	switch {
+	case r >= 'a' && r <= 'z', r >= 'A' && r <= 'Z', r >= '0' && r <= '9':
+		return false
+	}
+	return !strings.ContainsRune(" \t-_./\\|>()[],:#", r)
 }
 
 // Line reads one line; false means that it is not of the table.

@@ -34,7 +34,7 @@ func TestMatrix(t *testing.T) {
 		}
 	}
 	for line, want := range map[string]bool{
-		"node1 node2 node3": true, "node1 node2": false, "node1 node1 node2": false, "\tGPU0\tGPU1\tmlx5_0\tCPU Affinity": false, "GPU0 GPU1 NIC0": false, "step 100 loss 2.1": false,
+		"node1 node2 node3": true, "src\\dst node1 node2 node3": true, "node1 node2": false, "node1 node1 node2": false, "\tGPU0\tGPU1\tmlx5_0\tCPU Affinity": false, "GPU0 GPU1 NIC0": false, "step 100 loss 2.1": false,
 		"node1 <-> node2 : 48.1 GB/s": true, "node1: 48.1 GB/s": false, "mlx5_0 port 1 ==> ens3np0 (Up)": false, "host1 eth0 up": false, "iteration 5 took 3 s and node1 node2": false,
 		"       size         count      type   redop    root": false, "Filesystem 1K-blocks Used": false,
 	} {
