@@ -207,7 +207,7 @@ node8:1:1 [0] NCCL INFO Using network IB
 	want := []string{
 		"README.md: prose without a block of output", "a.pcap: packet: header of pcap: unexpected EOF", "core: binary", "cut.log.gz:1: cut off: unexpected EOF",
 		"empty.txt: empty file", "fifo: not a regular file", "long.txt: 1 lines longer than 65536 bytes were cut", "prose.txt: not recognised",
-		"secret.txt: permission denied", "utf16.txt: UTF-16 text: save it as UTF-8",
+		"secret.txt: permission denied", "utf16.txt: not recognised",
 	}
 	if diff := cmp.Diff(want, unread(inv)); diff != "" {
 		t.Error(diff)

@@ -2,6 +2,7 @@ package collect
 
 import (
 	"bytes"
+	"io"
 	"strings"
 
 	"github.com/shunt-network/shunt/collect/container"
@@ -214,6 +215,9 @@ func Sniff(name string, head []byte) Format {
 	if format, ok := packets(head); ok {
 		return format
 	}
+	if order, ok := wide(head); ok {
+		head, _ = io.ReadAll(&narrow{r: bytes.NewReader(head), order: order})
+	}
 	if notText(head) != "" {
 		return Unknown
 	}
@@ -257,10 +261,7 @@ func detect(line []byte) int {
 
 // notText tells why bytes are no text, "" where they may be.
 func notText(head []byte) string {
-	switch {
-	case bytes.HasPrefix(head, []byte("\xff\xfe")), bytes.HasPrefix(head, []byte("\xfe\xff")):
-		return "UTF-16 text: save it as UTF-8"
-	case bytes.IndexByte(head, 0) >= 0:
+	if bytes.IndexByte(head, 0) >= 0 {
 		return "binary"
 	}
 	return ""

@@ -111,6 +111,10 @@ func (s *session) stream(in input, r io.Reader) {
 		s.keep(f, speaks)
 		return
 	}
+	if order, ok := wide(head); ok {
+		br = bufio.NewReaderSize(&narrow{r: br, order: order}, headBytes)
+		head, _ = br.Peek(headBytes)
+	}
 	if why := notText(head); why != "" {
 		s.unreadable(in.show, why)
 		return
