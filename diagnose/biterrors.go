@@ -23,7 +23,7 @@ var bitErrorCause = Cause{
 	Check:    checkBitErrors,
 }
 
-var damageSeries = []telemetry.SeriesID{telemetry.NICRxCRCErrors, telemetry.NICRxSymbolErrors, telemetry.NICRxFECUncorrectable, telemetry.SwitchRxErrors}
+var damageSeries = []telemetry.SeriesID{telemetry.NICRxCRCErrors, telemetry.NICRxSymbolErrors, telemetry.NICRxFECUncorrectable, telemetry.SwitchRxErrors, telemetry.SwitchFECUncorrectable}
 
 func checkBitErrors(v *View) Verdict {
 	type damage struct {

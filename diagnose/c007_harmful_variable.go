@@ -215,6 +215,14 @@ func harmTrace(_ *View, e evidence.EnvVar) (harm, bool) {
 // harmGDRLevel: LOC, or 0, forbids GPU Direct RDMA whatever the distance.
 func harmGDRLevel(v *View, e evidence.EnvVar) (harm, bool) {
 	value := strings.ToUpper(strings.TrimSpace(e.Value))
+	if value == "SYS" || value == "5" {
+		return harm{
+			severity: Note, confidence: possible,
+			title:   fmt.Sprintf("NCCL_NET_GDR_LEVEL=%s uses GPU Direct RDMA across sockets too", e.Value),
+			because: "peer-to-peer between a NIC and a GPU of another socket crosses the processors' link, which is slower than going through memory on most platforms",
+			wrongIf: "it was measured to help on this platform", fix: "unset it: the default is PXB, one PCIe switch or several",
+		}, true
+	}
 	if _, told := v.usesGDR(); told {
 		return harm{}, false // H001 has the connections, which say more
 	}

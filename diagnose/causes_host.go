@@ -4,7 +4,7 @@ package diagnose
 var hostCauses = []Cause{
 	causeLinkFlap, causeDeviceFatal, causeSlot, causeFEC, causeOptics,
 	causeGDROff, causeACS, causeMemlock, causeShm, causeDevices, causePCIeLink, causeFabricManager, causePayload, causeRelaxedOff,
-	causeIOMMU, causeFarNIC, causeSharedCore, causeFarInterrupts, causeCoalescing, causeBinding, causeSharedLink, causePCIeErrors,
+	causeIOMMU, causeFarNIC, causeSharedCore, causeFarInterrupts, causeCoalescing, causeBinding, causeSharedLink, causePCIeErrors, causeReceiveDrops,
 	causeLossy, causeGlobalPause, causePFCStorm, causePausedHost, causeQoSPath, causeNotifications, causeIsolation,
 	causeGIDv1, causeGIDLinkLocal, causeGIDSparse, causeGIDDiffers, causeSameSubnet, causeOwnNICs, causeTCPFiltered, causeSameName,
 	causeGIDUnusable, causeNoRoute, causeNeighbor,
@@ -12,7 +12,7 @@ var hostCauses = []Cause{
 	causePatience,
 	causeWrongInterface, causeSockets, causeMixedLayers, causeDifferentNICs, causePluginSwitch, causeOFI, causeHarmfulVariable,
 	causeSharp, causeFewerChannels, causeWrongData, causePerftest, causeUnknownVariable, causeTwinPorts, causeCorruptingVariable, causeInterfaceList,
-	causeForeignVariable, causeNVLS, causeCloud, causeAlgorithm, causePairs, causeSlowRank,
+	causeForeignVariable, causeNVLS, causeCloud, causeAlgorithm, causePairs, causeSlowRank, causeSlowNIC, causeVersions,
 	causeDesync, causeStuck, causePeerDied, causeOrdering, causeGPUFailed, causeWatchdogStuck, causeHostTrouble, causeGPUClocks, causeGPUErrors,
 	causeCompatibility, causeDrift,
 }

@@ -170,8 +170,19 @@ func (v *View) gidIndexes() (used []gidIndex, why string) {
 	if len(hosts) == 0 {
 		hosts = []string{""}
 	}
+	addressed := map[string]bool{} // hosts whose errors name a GID of IPv4, which the default index 0 never is
+	for _, e := range v.rdmaErrors() {
+		if e.Local.Is4In6() {
+			addressed[e.Host] = true
+		}
+	}
 	for _, h := range hosts {
-		add(gidIndex{h, 0, "the default of " + b.String(), b.From, false})
+		if !addressed[h] {
+			add(gidIndex{h, 0, "the default of " + b.String(), b.From, false})
+		}
+	}
+	if len(used) == 0 {
+		return nil, "the errors name GIDs of IPv4, so an index is set that the files do not show"
 	}
 	return used, ""
 }

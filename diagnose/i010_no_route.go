@@ -52,6 +52,9 @@ func checkNoRoute(v *View) Verdict {
 	}
 	addressed := false
 	owners := v.owners()
+	if g, ok := v.acrossRails(owners); ok {
+		return found(g)
+	}
 	for _, e := range v.unreachable() {
 		if !e.Local.IsValid() || !e.Remote.IsValid() || e.Local.IsLinkLocalUnicast() || e.Remote.IsLinkLocalUnicast() {
 			continue
@@ -97,4 +100,50 @@ func covered(h *evidence.Host, a netip.Addr) bool {
 		}
 	}
 	return false
+}
+
+// acrossRails finds a failed connection from one interface of a host to an address in the subnet of another one: the rails
+// are networks of their own, and NCCL joined NICs of two.
+func (v *View) acrossRails(owners map[netip.Addr]place) (Finding, bool) {
+	for _, e := range v.unreachable() {
+		owner, ok := owners[e.Local.Unmap()]
+		if !ok || !e.Remote.Is4In6() || e.Local.IsLinkLocalUnicast() {
+			continue
+		}
+		h := v.host(owner.host)
+		if h == nil {
+			continue
+		}
+		var own, other *evidence.Netdev
+		for _, d := range h.Netdevs {
+			for _, p := range d.Addresses {
+				switch {
+				case p.Addr().Unmap() == e.Local.Unmap():
+					own = d
+					if p.Contains(e.Remote.Unmap()) {
+						other = nil
+						own = nil
+					}
+				case p.Contains(e.Remote.Unmap()) && !virtual(d.Name):
+					other = d
+				}
+			}
+		}
+		if own == nil || other == nil || own == other {
+			continue
+		}
+		return Finding{
+			Title:    fmt.Sprintf("a connection of %s crosses rails: from %s on %s to %s, which is in the subnet of %s", called(h.Name), e.Local.Unmap(), own.Name, e.Remote.Unmap(), other.Name),
+			Severity: Critical, Confidence: likely, Where: []string{object(h.Name, own.Name)},
+			Because: "each rail is a subnet of its own; a packet from one rail's address to another rail's needs a router between them, or leaves by the wrong interface and is not answered",
+			Evidence: []Evidence{
+				{Layer: "host", What: "interface with " + e.Remote.Unmap().String() + " in its subnet", Seen: other.Name, Expected: own.Name, Role: "cause", From: other.At.String()},
+				told(e, "effect"),
+			},
+			WrongIf: "the rails are joined by routers, and policy routing sends each rail's packets to its own",
+			Fix:     Fix{Text: "keep connections within a rail, or join the rails by routes", Commands: []string{"export NCCL_CROSS_NIC=0", "ip route get PEER from ADDRESS", "ip rule; ip route show table all"}, Try: []Change{{Setting: "NCCL_CROSS_NIC", Value: "0"}}},
+			Settle:  "ib_write_bw between those two addresses",
+		}, true
+	}
+	return Finding{}, false
 }

@@ -34,19 +34,25 @@ func checkSlowReceiver(v *View) Verdict {
 		share  float64
 		frames float64
 		timed  bool
+		storms float64
 	}
 	var slow []culprit
 	known := 0
-	for _, object := range v.objects(telemetry.NICTxPause, telemetry.NICTxPauseTime) {
+	for _, object := range v.objects(telemetry.NICTxPause, telemetry.NICTxPauseTime, telemetry.NICTxPauseStorms) {
 		frames, ok := v.delta(telemetry.NICTxPause, object, prio)
 		share, timed := v.pausedShare(telemetry.NICTxPauseTime, object, prio)
-		if !ok && !timed {
+		storms, watched := v.delta(telemetry.NICTxPauseStorms, object, telemetry.AnyPriority)
+		if !ok && !timed && !watched {
 			continue
 		}
 		known++
+		if storms > 0 { // the NIC's own watchdog saw it pause its switch for too long
+			slow = append(slow, culprit{object, share, frames, timed, storms})
+			continue
+		}
 		// Without elapsed time only the frames speak: a thousand pauses in a window are no accident, a few may be.
 		if timed && share >= pauseShare || !timed && frames >= 1000 {
-			slow = append(slow, culprit{object, share, frames, timed})
+			slow = append(slow, culprit{object, share, frames, timed, 0})
 		}
 	}
 	if known == 0 {
@@ -73,6 +79,9 @@ func checkSlowReceiver(v *View) Verdict {
 		f.Where = append(f.Where, spoken(s.object))
 	}
 	seen := fmt.Sprintf("%.0f pauses", worst.frames)
+	if worst.storms > 0 {
+		f.Evidence = append(f.Evidence, v.grewRows("NIC", "cause", worst.object, telemetry.NICTxPauseStorms)...)
+	}
 	if worst.timed {
 		seen = fmt.Sprintf("%.2g %% of the time, %.0f pauses", 100*worst.share, worst.frames)
 		extra := units.Duration(0)
@@ -85,7 +94,10 @@ func checkSlowReceiver(v *View) Verdict {
 	} else {
 		f.Confidence = 0.75
 	}
-	f.Evidence = append(f.Evidence, Evidence{Layer: "NIC", What: "pause sent by " + worst.object, Seen: seen, Expected: "0", Role: "cause",
+	if worst.frames == 0 && worst.storms > 0 {
+		seen = "not read"
+	}
+	f.Evidence = append(f.Evidence, Evidence{Layer: "NIC", What: "pause sent by " + spoken(worst.object), Seen: seen, Expected: "0", Role: "cause",
 		At: v.onset(telemetry.NICTxPause, worst.object, prio), From: v.from(telemetry.NICTxPause, worst.object, prio)})
 	if d, ok := v.total(telemetry.NICPCIStalledWrite, worst.object); ok && d > 0 {
 		f.Evidence = append(f.Evidence, Evidence{Layer: "host", What: "seconds in which its PCIe writes stalled", Seen: fmt.Sprintf("%.0f", d), Expected: "0", From: telemetry.NICPCIStalledWrite.String()})
