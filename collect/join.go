@@ -253,6 +253,9 @@ func nameRanks(inv *evidence.Inventory) {
 			}
 		}
 	}
+	for i := range inv.NCCL.RASEvents {
+		name(&inv.NCCL.RASEvents[i].Peer.Host)
+	}
 	for i := range inv.NetTests {
 		name(&inv.NetTests[i].Peer)
 	}

@@ -42,6 +42,7 @@ const (
 	Unknown           Format = ""
 	NCCLLog           Format = Format(nccl.LogLine)
 	NCCLRAS           Format = Format(nccl.RASReport)
+	NCCLDiagnostics   Format = Format(nccl.Checks)
 	NCCLInspector     Format = "nccl inspector"
 	FlightRecorder    Format = "flight recorder"
 	EthtoolStatistics Format = "ethtool -S"

@@ -40,6 +40,7 @@ var values = []value{
 	}, sonic.ReadConfigDB},
 	{Bundle, func(s document.Shape) bool { return s.Has("schema") && s.Has("missing") && s.Has("elapsed_ms") }, manifest.Read},
 	{NCCLRAS, func(s document.Shape) bool { return s.Has("nccl_version", "communicators") }, nccl.ReadRAS},
+	{NCCLRAS, func(s document.Shape) bool { return s.Has("timestamp", "group", "event", "peer") }, nccl.ReadRASEvent},
 	{NCCLInspector, func(s document.Shape) bool { return s.Has("header", "metadata") }, nccl.ReadInspector},
 	{FlightRecorder, func(s document.Shape) bool { return s.Has("entries", "version") || s.Has("entries", "pg_config") }, flightrec.Read},
 	{NCCLTests, func(s document.Shape) bool { return s.Has("config", "results") }, nccltests.Read},

@@ -31,6 +31,9 @@ type NCCL struct {
 	CallsSeen  []CallSeen     // calls by size (NCCL_DEBUG_SUBSYS=COLL)
 	RASComms   []RASComm      // communicators of RAS reports
 	RASReports []RASSummary   // a report each
+	RASEvents  []RASEvent     // what RAS told a client that watched
+
+	Diagnostics []Diagnostic // of NCCL's own checks
 }
 
 // MoreEvents counts the events of one kind and host that were not kept one by one.

@@ -7,7 +7,7 @@
 //
 // Read parser.go (limits, dispatch), header.go (what stands before a message), then info.go, channels.go and qp.go
 // (how a job was set up), tuning.go (what it called), warn.go, completion.go and async.go (what went wrong), version.go,
-// ras.go and rasjson.go, inspector.go.
+// ras.go, rasjson.go and monitor.go, diag.go, inspector.go.
 package nccl
 
 import (
@@ -31,6 +31,7 @@ const (
 	None      Source = ""
 	LogLine   Source = "nccl log"
 	RASReport Source = "nccl RAS report"
+	Checks    Source = "nccl diagnostics"
 )
 
 // Log reads NCCL logs, line by line, of any number of files: what one file says of a process helps with the next.
@@ -118,6 +119,9 @@ type message struct {
 // bare reads the lines with the word NCCL but without a prefix: the banner, and PyTorch's wording of an error,
 // which ends in "NCCL version 2.18.1".
 func (l *Log) bare(f *fragment.Fragment, line []byte, i, n int) Source {
+	if text, ok := bytes.CutPrefix(line[i:], diagWord); ok {
+		return l.diag(f, line[:i], text, n)
+	}
 	if version, ok := bytes.CutPrefix(line[i:], versionWord); ok {
 		l.version(version, f.Host, f.At(n))
 		if bytes.Contains(version, []byte(" compiled with CUDA")) {
@@ -163,7 +167,7 @@ func (l *Log) plain(f *fragment.Fragment, line []byte, n int) Source {
 			return LogLine
 		}
 	}
-	if l.ras.line(l, f, line, n) {
+	if l.ras.line(l, f, line, n) || l.monitor(f, line, n) {
 		return RASReport
 	}
 	return None
