@@ -210,6 +210,9 @@ func runSection(r *Run) section {
 	if r.Stalled {
 		list[0].Texts = append(list[0].Texts, "stalled: operations were left that nothing could finish")
 	}
+	for _, d := range r.Deadlocks {
+		list[0].Texts = append(list[0].Texts, plain("PFC deadlock: "+d))
+	}
 	if r.Cut {
 		list[0].Texts = append(list[0].Texts, "cut: the scenario's limit ended the run before the job was done")
 	}

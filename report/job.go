@@ -14,6 +14,9 @@ func (t writer) run(r *Run) {
 	if r.Stalled {
 		t.paragraph("        ", "stalled: operations were left that nothing could finish", 8)
 	}
+	for _, d := range r.Deadlocks {
+		t.paragraph("        ", "PFC deadlock: "+d, 8)
+	}
 	if r.Cut {
 		t.paragraph("        ", "cut: the scenario's limit ended the run before the job was done", 8)
 	}

@@ -13,10 +13,11 @@ type Run struct {
 	// Fingerprint is the hash of everything that happened, in hexadecimal: two runs with equal fingerprints were
 	// the same run.
 	Fingerprint string         `json:"fingerprint"`
-	End         units.Duration `json:"end"`               // simulated time
-	Stalled     bool           `json:"stalled,omitempty"` // operations were left that nothing could finish
-	Cut         bool           `json:"cut,omitempty"`     // the limit of the scenario ended the run, not the job
-	Step        *Figures       `json:"step,omitempty"`    // nil when no training step ended
+	End         units.Duration `json:"end"`                 // simulated time
+	Stalled     bool           `json:"stalled,omitempty"`   // operations were left that nothing could finish
+	Deadlocks   []string       `json:"deadlocks,omitempty"` // cycles of paused ports: "s0/Ethernet8 -> s1/Ethernet8 -> s0/Ethernet8, priority 3, since 1.2 ms"
+	Cut         bool           `json:"cut,omitempty"`       // the limit of the scenario ended the run, not the job
+	Step        *Figures       `json:"step,omitempty"`      // nil when no training step ended
 	Collectives []Collective   `json:"collectives"`
 	Counters    Counters       `json:"counters"`
 }

@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"math"
 	"slices"
+	"strings"
 
 	"github.com/shunt-network/shunt/diagnose"
 	"github.com/shunt-network/shunt/evidence"
@@ -73,6 +74,13 @@ func runOf(title string, run *scenario.Run) *report.Run {
 			ECNMarks:   total(run.Window, telemetry.SwitchECNMarked),
 			Pauses:     total(run.Window, telemetry.SwitchPFCTx) + total(run.Window, telemetry.NICTxPause),
 		},
+	}
+	for _, d := range run.Summary.Deadlocks {
+		var cycle []string
+		for _, p := range append(d.Ports, d.Ports[0]) {
+			cycle = append(cycle, run.Fabric.PortName(p))
+		}
+		r.Deadlocks = append(r.Deadlocks, fmt.Sprintf("%s, priority %d, since %v", strings.Join(cycle, " -> "), d.Priority, d.Since))
 	}
 	var times []units.Duration
 	for _, s := range run.Inventory.Steps {
