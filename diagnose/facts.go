@@ -33,6 +33,7 @@ type facts struct {
 	priority    *int8
 	linkEnds    *[]linkEnd
 	pciNICs     *[]pciNIC
+	endOf       *map[string]linkEnd
 	sisters     *map[string]map[units.Rate]int
 	otherEnds   *map[string]port
 	variables   *map[string]settings

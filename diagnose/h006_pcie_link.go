@@ -136,11 +136,15 @@ func pcieFinding(d pciNIC) Finding {
 
 // pciStalls has rows for a NIC that waits for PCIe, or lost packets to it.
 func (v *View) pciStalls(d pciNIC) (rows []Evidence) {
-	for _, l := range v.linkEnds() {
-		if l.host != d.host || l.name != d.name && l.object != d.String() {
-			continue
+	ends := once(v, func(f *facts) **map[string]linkEnd { return &f.endOf }, func() map[string]linkEnd {
+		of := map[string]linkEnd{}
+		for _, l := range v.linkEnds() {
+			of[l.host.Name+"/"+l.name], of[l.object] = l, l
 		}
-		rows = append(rows, v.grewRows("NIC", "effect", l.object, telemetry.NICPCIStalledWrite, telemetry.NICPCIStalledRead, telemetry.NICPCIBufferOverflow)...)
+		return of
+	})
+	if l, ok := ends[d.host.Name+"/"+d.name]; ok {
+		rows = v.grewRows("NIC", "effect", l.object, telemetry.NICPCIStalledWrite, telemetry.NICPCIStalledRead, telemetry.NICPCIBufferOverflow)
 	}
 	return rows
 }

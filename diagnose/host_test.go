@@ -203,6 +203,16 @@ func fleet(hosts int) *View {
 			dev.Addresses = []netip.Prefix{netip.PrefixFrom(a, 16)}
 			n.QPs = append(n.QPs, evidence.QPSetup{Host: name, Device: d, Name: x.Device, MTU: 4096, GIDIndex: 3, GID: a, From: from})
 			n.Events = append(n.Events, evidence.Event{Kind: evidence.CompletionError, Host: name, Rank: i*8 + d, Status: wcRetryExceeded, Peer: "10.0.0.0", Local: a, Remote: netip.AddrFrom4([4]byte{10, byte(d), 0, 0}), Sequence: i*8 + d, From: from})
+			dev.QoS = &evidence.QoS{Trust: evidence.Known("dscp", from), PFC: evidence.Known([evidence.Priorities]bool{3: true}, from), From: from}
+			dev.PCI = evidence.Known(fmt.Sprintf("0000:%02x:00.0", 16+d), from)
+			x.Netdev, x.Rate, x.Firmware = evidence.Known(dev.Name, from), evidence.Known(400*units.Gbps, from), evidence.Known("28.41.1000", from)
+			link := evidence.Known(evidence.PCILink{Speed: 32, Width: 16}, from)
+			h.PCI = append(h.PCI, evidence.PCIDevice{Address: fmt.Sprintf("%02x:00.0", 16+d), Name: "ConnectX-7", Capable: link, Running: link, MaxPayload: evidence.Known(256, from), Relaxed: evidence.Known(true, from), From: from})
+			for _, id := range []telemetry.SeriesID{telemetry.NICLocalAckTimeout, telemetry.NICRxDiscards, telemetry.NICRxCRCErrors, telemetry.NICPCISignal, telemetry.NICCNPSent, telemetry.NICECNMarked} {
+				for t := range 2 {
+					v.Win.Add(telemetry.Key{Series: id, Object: h.Object(x), Priority: telemetry.AnyPriority}, telemetry.Sample{At: units.At(int64(t)), Count: 7}, 1, name, false)
+				}
+			}
 			n.Sockets = append(n.Sockets, evidence.SocketChoice{Host: name, Use: "bootstrap", Interface: "eth0", Address: netip.AddrFrom4([4]byte{192, 168, byte(i >> 8), byte(i)}), From: from})
 		}
 		n.Devices = append(n.Devices, list)

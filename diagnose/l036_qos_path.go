@@ -204,14 +204,15 @@ func (v *View) qosFinding(ways []way, first int) Finding {
 	}
 	var symptoms []Evidence
 	for _, id := range []telemetry.SeriesID{telemetry.NICLocalAckTimeout, telemetry.NICPacketSeqErr, telemetry.NICRxPriorityDiscards, telemetry.NICRxDiscards, telemetry.SwitchQueueDropped} {
-		for _, k := range v.keys(id) {
-			if len(symptoms) < 2 {
-				layer := "RDMA"
-				if telemetry.Catalogue[id].Scope == telemetry.SwitchPort {
-					layer = "switch"
-				}
-				symptoms = append(symptoms, v.grewRows(layer, "effect", k.Object, id)...)
+		layer := "RDMA"
+		if telemetry.Catalogue[id].Scope == telemetry.SwitchPort {
+			layer = "switch"
+		}
+		for _, object := range v.objects(id) {
+			if len(symptoms) >= 2 {
+				break
 			}
+			symptoms = append(symptoms, v.grewRows(layer, "effect", object, id)...)
 		}
 	}
 	f.Evidence = append(f.Evidence, symptoms...)

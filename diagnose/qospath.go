@@ -46,14 +46,13 @@ func (v *View) trafficClassOf(host string) (t trafficClass, known bool) {
 	if len(v.Inv.NCCL.Networks)+len(v.Inv.NCCL.Devices) == 0 {
 		return t, false
 	}
-	from := ""
-	for _, x := range v.Inv.NCCL.Networks {
-		from = orElse(from, x.From.String())
+	var from evidence.Source
+	if len(v.Inv.NCCL.Networks) > 0 {
+		from = v.Inv.NCCL.Networks[0].From
+	} else {
+		from = v.Inv.NCCL.Devices[0].From
 	}
-	for _, x := range v.Inv.NCCL.Devices {
-		from = orElse(from, x.From.String())
-	}
-	return trafficClass{0, "NCCL_IB_TC is unset, and its default is 0", from}, true
+	return trafficClass{0, "NCCL_IB_TC is unset, and its default is 0", from.String()}, true
 }
 
 // hop is one step of the way.

@@ -9,6 +9,7 @@ func (w *Window) Only(name string) *Window {
 	for k, p := range w.points {
 		if object, _, _ := strings.Cut(k.Object, "/"); object == name {
 			out.points[k] = p
+			out.bySeries[k.Series] = append(out.bySeries[k.Series], k)
 		}
 	}
 	return out

@@ -40,6 +40,7 @@ type Points struct {
 type Window struct {
 	From, To units.Instant
 	points   map[Key]*Points
+	bySeries map[SeriesID][]Key // the streams of each, in the order they were first met
 }
 
 // MaxPoints limits the streams of a window: 8192 NIC ports with 40 series each, with room to spare.
@@ -47,7 +48,7 @@ const MaxPoints = 1 << 20
 
 // NewWindow makes an empty window.
 func NewWindow(from, to units.Instant) *Window {
-	return &Window{From: from, To: to, points: map[Key]*Points{}}
+	return &Window{From: from, To: to, points: map[Key]*Points{}, bySeries: map[SeriesID][]Key{}}
 }
 
 // Add appends a sample to a stream; scale, origin and untimed hold for the stream from its first sample on. It
@@ -60,6 +61,7 @@ func (w *Window) Add(k Key, s Sample, scale float64, origin string, untimed bool
 		}
 		p = &Points{Key: k, Scale: scale, Origin: origin, Untimed: untimed}
 		w.points[k] = p
+		w.bySeries[k.Series] = append(w.bySeries[k.Series], k)
 	}
 	p.Samples = append(p.Samples, s)
 	return true
@@ -73,12 +75,7 @@ func (w *Window) Points(k Key) (p *Points, ok bool) {
 
 // Keys lists the streams of a series, by object and priority.
 func (w *Window) Keys(id SeriesID) []Key {
-	var keys []Key
-	for k := range w.points {
-		if k.Series == id {
-			keys = append(keys, k)
-		}
-	}
+	keys := slices.Clone(w.bySeries[id])
 	slices.SortFunc(keys, func(a, b Key) int {
 		return cmp.Or(cmp.Compare(a.Object, b.Object), cmp.Compare(a.Priority, b.Priority))
 	})
