@@ -75,6 +75,18 @@ func checkTCPFiltered(v *View) Verdict {
 		f.Title += fmt.Sprintf(", and a packet filter of %s rejects or drops", called(filterHost))
 		f.Evidence = append([]Evidence{{Layer: "host", What: "packet filter of " + called(filterHost), Seen: counted(len(filters), "rule that rejects or drops", "rules that reject or drop"), Role: "cause", From: filters[len(filters)-1].String()}}, f.Evidence...)
 	}
+	for _, h := range v.Inv.Hosts {
+		for _, k := range h.Kernel {
+			if k.Kind == "conntrack full" {
+				f.Confidence = named
+				f.Title = fmt.Sprintf("%s could not open a TCP connection to %s, and the connection table of %s is full", called(first.Host), orElse(first.Peer, "a peer"), called(h.Name))
+				f.Because = "a full table of tracked connections makes the kernel drop the packets of new ones"
+				f.Evidence = append([]Evidence{{Layer: "host", What: "kernel log of " + called(h.Name), Seen: shorten(k.Text), Role: "cause", From: k.From.String()}}, f.Evidence...)
+				f.Fix = Fix{Text: "raise the limit of tracked connections, or exempt the cluster's network from tracking", Commands: []string{"sysctl -w net.netfilter.nf_conntrack_max=1048576", "conntrack -C"}}
+				return found(f)
+			}
+		}
+	}
 	// A peer that had closed or crashed earlier refuses new connections: then the filter is not the first thing.
 	if before := v.deathBefore(first); before != nil {
 		f.Confidence = min(f.Confidence, weak)

@@ -101,12 +101,25 @@ func (v *View) flapsTold() []Finding {
 		if slices.Contains(eventHosts(down), h.Name) {
 			continue
 		}
-		for _, k := range h.Kernel {
-			if k.Kind != "link down" {
+		for i, k := range h.Kernel {
+			if !kernelLinkDown(k) {
 				continue
+			}
+			times, back := 0, false
+			for _, o := range h.Kernel[i:] {
+				if o.Device == k.Device && kernelLinkDown(o) {
+					times, back = times+1, false
+				}
+				back = back || o.Device == k.Device && o.Kind == "link up"
 			}
 			f := flapFinding(object(h.Name, k.Device))
 			f.Title = fmt.Sprintf("the kernel of %s reports that the link of %s went down", called(h.Name), orElse(k.Device, "a port"))
+			if times > 1 {
+				f.Title += fmt.Sprintf(" %d times", times)
+			}
+			if back {
+				f.Title += ", and it came back"
+			}
 			f.Severity, f.Confidence = Warning, likely
 			if len(broken) > 0 {
 				f.Severity, f.Confidence = Critical, named
@@ -118,6 +131,11 @@ func (v *View) flapsTold() []Finding {
 		}
 	}
 	return findings
+}
+
+// kernelLinkDown tells whether a line of the kernel log says that a link went down; a bond says it of its own port.
+func kernelLinkDown(k evidence.KernelEvent) bool {
+	return k.Kind == "link down" || k.Kind == "bond link down"
 }
 
 // flapsCounted finds ports whose link-down counter grew over the window; looked tells whether any was read twice.

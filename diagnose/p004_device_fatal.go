@@ -2,6 +2,7 @@ package diagnose
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 
 	"github.com/shunt-network/shunt/evidence"
@@ -27,11 +28,14 @@ func isDeviceFatal(e evidence.Event) bool {
 }
 
 func checkDeviceFatal(v *View) Verdict {
-	if s, silent := v.silent(); silent {
-		return s
-	}
 	fatal := without(v.said(evidence.AsyncEvent), func(e evidence.Event) bool { return !isDeviceFatal(e) })
 	if len(fatal) == 0 {
+		if f, ok := v.deviceByKernel(); ok {
+			return found(f)
+		}
+		if s, silent := v.silent(); silent {
+			return s
+		}
 		return ruledOut("no device reported a fatal error in the NCCL log")
 	}
 	var findings []Finding
@@ -61,12 +65,53 @@ func checkDeviceFatal(v *View) Verdict {
 			if h.Name != host {
 				continue
 			}
+			rows := 0
 			for _, k := range h.Kernel {
-				f.Evidence = append(f.Evidence, Evidence{Layer: "host", What: "kernel log", Seen: shorten(k.Text), From: k.From.String()})
+				if aboutDevice(k) && rows < maxRows {
+					rows++
+					f.Evidence = append(f.Evidence, Evidence{Layer: "host", What: "kernel log", Seen: shorten(k.Text), Role: "cause", From: k.From.String()})
+				}
 			}
 		}
 		f.Evidence = append(f.Evidence, tell(v.completions(wcRetryExceeded), "effect")...)
 		findings = append(findings, f)
 	}
 	return found(findings...)
+}
+
+// aboutDevice tells whether a line of the kernel log says that a NIC, or its bus, is in trouble.
+func aboutDevice(k evidence.KernelEvent) bool {
+	return slices.Contains([]string{"nic health", "netdev watchdog", "aer", "pcie power"}, k.Kind)
+}
+
+// deviceByKernel finds a NIC whose driver gave up on it, or whose queue stood still, where no library reported it.
+func (v *View) deviceByKernel() (Finding, bool) {
+	for _, h := range v.Inv.Hosts {
+		i := slices.IndexFunc(h.Kernel, func(k evidence.KernelEvent) bool { return k.Kind == "nic health" || k.Kind == "netdev watchdog" })
+		if i < 0 {
+			continue
+		}
+		k := h.Kernel[i]
+		where := object(h.Name, k.Device)
+		f := Finding{
+			Title:    fmt.Sprintf("the driver of %s reports that the device failed", where),
+			Severity: Warning, Confidence: likely, Where: []string{where},
+			Because:  "firmware or hardware of the card stopped; its queue pairs are gone until the driver has recovered it, and peers get no answer",
+			Evidence: []Evidence{{Layer: "host", What: "kernel log of " + called(h.Name), Seen: shorten(k.Text), Role: "cause", From: k.From.String()}},
+			WrongIf:  "the driver was reloaded or the device reset by hand at that time",
+			Not:      []string{"a cable: that takes the link down, not the device"},
+			Fix:      Fix{Text: "read the health report around the line, update the firmware, then replace the card if it comes back", Commands: []string{"dmesg -T | grep -iE 'mlx5|health|synd|AER'", "devlink health show", "mstflint -d DEVICE query"}},
+			Settle:   "the time of the line against the first error of the job",
+		}
+		if k.Kind == "netdev watchdog" {
+			f.Title = fmt.Sprintf("a transmit queue of %s stood still (NETDEV WATCHDOG)", where)
+			f.Confidence = possible
+		}
+		if broken := v.unreachable(); len(broken) > 0 {
+			f.Severity = Critical
+			f.Evidence = append(f.Evidence, tell(broken, "effect")...)
+		}
+		return f, true
+	}
+	return Finding{}, false
 }

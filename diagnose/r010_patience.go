@@ -210,7 +210,42 @@ func (v *View) outage() (longest units.Duration, row Evidence, ok bool) {
 			}
 		}
 	}
+	for _, h := range v.Inv.Hosts {
+		down := map[string]evidence.KernelEvent{}
+		for _, k := range h.Kernel {
+			switch {
+			case kernelLinkDown(k):
+				if _, there := down[k.Device]; !there {
+					down[k.Device] = k
+				}
+			case k.Kind == "link up":
+				from, there := down[k.Device]
+				delete(down, k.Device)
+				a, ok1 := kernelClock(from.Time)
+				b, ok2 := kernelClock(k.Time)
+				if d := b - a; there && ok1 && ok2 && d > longest && d < 24*3600*units.Second {
+					longest, ok = d, true
+					row = Evidence{Layer: "physical", What: "time between link down and link up, " + object(h.Name, k.Device), Seen: short(d), Role: "cause", From: from.From.String()}
+				}
+			}
+		}
+	}
 	return longest, row, ok
+}
+
+// kernelClock reads the time of a kernel message: seconds since the start, or the wall clock of dmesg -T and journalctl. It
+// is good for differences only.
+func kernelClock(s string) (units.Duration, bool) {
+	s = strings.Trim(s, "[] ")
+	if seconds, err := strconv.ParseFloat(s, 64); err == nil && seconds >= 0 && seconds < 1e6*3600 {
+		return units.Duration(seconds*1e6) * units.Microsecond, true
+	}
+	for _, layout := range []string{"Mon Jan _2 15:04:05 2006", "Jan _2 15:04:05"} {
+		if t, err := time.Parse(layout, s); err == nil {
+			return units.Duration(t.YearDay()*86400+t.Hour()*3600+t.Minute()*60+t.Second()) * units.Second, true
+		}
+	}
+	return 0, false
 }
 
 // clock reads the timestamps NCCL puts before warnings since 2.26 ("%F %T"), with parts of a second or without.
