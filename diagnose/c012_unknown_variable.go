@@ -66,6 +66,12 @@ func checkUnknownVariable(v *View) Verdict {
 		seen[e.Name] = true
 		k, ok := variables[e.Name]
 		switch {
+		case ok && strings.TrimSpace(e.Value) == "":
+			f := unknownFinding(e, fmt.Sprintf("%s is set and empty", e.Name))
+			f.Because = "a script meant to set it and had nothing to set: most variables then keep their default, and NCCL_IB_GID_INDEX is read as 0"
+			f.Severity, f.Confidence = Note, named
+			f.WrongIf = "it is emptied on purpose"
+			findings = append(findings, f)
 		case ok && b.told && b.high.less(k.first):
 			f := unknownFinding(e, fmt.Sprintf("%s does not know %s: it came with %s", b, e.Name, dotted(k.first)))
 			f.Severity, f.Confidence = Note, named

@@ -218,8 +218,12 @@ func (v *View) qosFinding(ways []way, first int) Finding {
 	f.Evidence = append(f.Evidence, symptoms...)
 	lost := v.completions(wcRetryExceeded)
 	f.Evidence = append(f.Evidence, tell(lost, "effect")...)
-	if len(symptoms) > 0 {
+	switch {
+	case len(symptoms) > 0:
 		f.Confidence = named
+	case h.layer == "collective" && len(v.Inv.NCCL.Env) == 0:
+		f.Confidence = possible // a log without ENV among its subsystems shows no variable at all
+		f.WrongIf += "; NCCL_IB_TC is set, and NCCL_DEBUG_SUBSYS left ENV out"
 	}
 	if len(lost) > 0 {
 		f.Severity = Critical
