@@ -38,6 +38,7 @@ type opTimes struct {
 	came map[int]int64   // ns since 1970 when the rank called it; only where the recorder tells
 	from evidence.Source
 	host map[int]string
+	of   map[int]evidence.Source
 }
 
 func checkSlowRank(v *View) Verdict {
@@ -61,6 +62,9 @@ func checkSlowRank(v *View) Verdict {
 		t := tallies[rank]
 		if t == nil {
 			t = &tally{host: op.host[rank], from: op.from}
+			if from, ok := op.of[rank]; ok {
+				t.from = from
+			}
 			tallies[rank] = t
 		}
 		t.last++
@@ -149,7 +153,7 @@ func (v *View) opTimes() []opTimes {
 		if !there {
 			i = len(all)
 			place[key] = i
-			all = append(all, opTimes{name: name, took: map[int]float64{}, came: map[int]int64{}, host: map[int]string{}, from: from})
+			all = append(all, opTimes{name: name, took: map[int]float64{}, came: map[int]int64{}, host: map[int]string{}, of: map[int]evidence.Source{}, from: from})
 		}
 		return &all[i]
 	}
@@ -159,7 +163,7 @@ func (v *View) opTimes() []opTimes {
 			continue
 		}
 		op := at(fmt.Sprintf("%s %d %s", c.Comm, c.Seq, c.Kind), c.Kind, c.From)
-		op.took[rank], op.host[rank] = c.Time.Seconds()*1e6, c.Host
+		op.took[rank], op.host[rank], op.of[rank] = c.Time.Seconds()*1e6, c.Host, c.From
 	}
 	for _, d := range v.Inv.Flights {
 		if d.Rank < 0 {
@@ -170,7 +174,7 @@ func (v *View) opTimes() []opTimes {
 				continue
 			}
 			op := at(fmt.Sprintf("flight %s %d %s", o.Group, o.Seq, o.Name), o.Name, o.From)
-			op.host[d.Rank] = d.Host
+			op.host[d.Rank], op.of[d.Rank] = d.Host, o.From
 			if ms, ok := o.Duration.Get(); ok && ms > 0 && o.State == "completed" {
 				op.took[d.Rank] = ms * 1e3
 			}

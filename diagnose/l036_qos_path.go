@@ -155,7 +155,7 @@ func (v *View) qosFinding(ways []way, first int) Finding {
 	h := w.hops[w.broken]
 	f := Finding{
 		Title:    "the QoS path of RoCE breaks at: " + h.broken,
-		Severity: Warning, Confidence: likely,
+		Severity: Warning, Confidence: named,
 		Because: h.why,
 		WrongIf: "another setting, not in these files, sorts RoCE (an ACL or policy on the switch, a traffic class set by the framework)",
 		Fix:     Fix{Text: h.fix + "; then check each hop behind it again"},
@@ -182,6 +182,16 @@ func (v *View) qosFinding(ways []way, first int) Finding {
 	f.Where = objects
 	if same > 1 {
 		f.Title += fmt.Sprintf(" (%d ports in all)", same)
+	}
+	if w.depth >= behindHost { // what the host does comes before what the switch does
+		for _, other := range ways {
+			if other.broken < 0 && len(other.hops) > 0 && other.hops[0].layer != "switch" {
+				for _, x := range other.hops {
+					f.Evidence = append(f.Evidence, x.row())
+				}
+				break
+			}
+		}
 	}
 	for _, x := range w.hops {
 		f.Evidence = append(f.Evidence, x.row())
@@ -220,8 +230,12 @@ func (v *View) qosFinding(ways []way, first int) Finding {
 	f.Evidence = append(f.Evidence, tell(lost, "effect")...)
 	switch {
 	case len(symptoms) > 0:
-		f.Confidence = named
-	case h.layer == "collective" && len(v.Inv.NCCL.Env) == 0:
+		f.Confidence = proven
+	case h.layer == "collective":
+		f.Confidence = likely
+		if len(v.Inv.NCCL.Env) > 0 {
+			break
+		}
 		f.Confidence = possible // a log without ENV among its subsystems shows no variable at all
 		f.WrongIf += "; NCCL_IB_TC is set, and NCCL_DEBUG_SUBSYS left ENV out"
 	}

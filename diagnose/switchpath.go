@@ -70,7 +70,29 @@ func switchHops(p port, dscp, priority int) (hops []hop) {
 		}
 		hops = append(hops, h)
 	}
-	return append(hops, queueHops(p, class, pfcKnown && pfc[class])...)
+	hops = append(hops, queueHops(p, class, pfcKnown && pfc[class])...)
+	return append(hops, notificationHop(p, class)...)
+}
+
+// cnpDSCP is the code point of congestion notifications (CNP) that mlx5 and others use by default: class selector 6.
+const cnpDSCP = 48
+
+// notificationHop shows which class notifications are in. One that waits behind the data it is to slow down comes late;
+// that is worth knowing and breaks nothing.
+func notificationHop(p port, class int) []hop {
+	name, ok := p.QoS.DSCPToTC.Get()
+	m, there := p.sw.QoS.DSCPToTC[name]
+	if !ok || !there || !anyMarking(p.QoS) {
+		return nil
+	}
+	h := hop{name: fmt.Sprintf("class of notifications (DSCP %d) on %s", cnpDSCP, p.object), object: p.object, layer: "switch", want: "one of its own, served first", from: p.QoS.From.String(), seen: "not in the map: 0"}
+	if to := int(m[cnpDSCP]); to >= 0 {
+		h.seen = strconv.Itoa(to)
+		if to == class {
+			h.seen += ", that of the data"
+		}
+	}
+	return []hop{h}
 }
 
 // queueHops follows a packet of a class to its priority group, where headroom is, and to its queue, where marking is.
