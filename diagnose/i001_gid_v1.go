@@ -72,7 +72,7 @@ func gidV1Finding(v *View, u gidIndex, p hostPort, g evidence.GID, broken []evid
 		WrongIf: "all hosts of the job sit in one Ethernet segment that carries RoCE v1, and the job runs",
 		Settle:  "show_gids, then ib_write_bw -x INDEX between the two hosts, once with the index in use and once with a v2 one",
 	}
-	row := Evidence{Layer: "RDMA", What: "GID index " + u.how, Seen: fmt.Sprint(u.index), Role: "cause", From: u.from.String()}
+	row := Evidence{Layer: "RDMA", What: "GID index " + u.how, Seen: fmt.Sprint(u.index), Role: "cause", From: orElse(u.from.String(), "the forms of its lines")}
 	f.Evidence = append(f.Evidence, row)
 	index := "INDEX"
 	if p.NIC != nil {

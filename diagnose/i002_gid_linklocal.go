@@ -35,7 +35,7 @@ func checkGIDLinkLocal(v *View) Verdict {
 			}
 			f := linkLocalFinding(p.object(), u.index, g.Address)
 			f.Evidence = []Evidence{
-				{Layer: "RDMA", What: "GID index " + u.how, Seen: fmt.Sprint(u.index), Role: "cause", From: u.from.String()},
+				{Layer: "RDMA", What: "GID index " + u.how, Seen: fmt.Sprint(u.index), Role: "cause", From: orElse(u.from.String(), "the forms of its lines")},
 				{Layer: "NIC", What: fmt.Sprintf("GID %d of %s", u.index, p.Device), Seen: describe(g), Expected: "RoCE v2 with a routed address", Role: "cause", From: g.From.String()},
 			}
 			if b, ok := p.best(); ok {

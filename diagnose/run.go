@@ -123,8 +123,16 @@ func before(a, b Finding) int {
 	return cmp.Or(
 		cmp.Compare(b.Severity, a.Severity),
 		cmp.Compare(b.Confidence, a.Confidence),
-		cmp.Compare(strings.IndexByte(layers, a.Code[0]), strings.IndexByte(layers, b.Code[0])),
+		cmp.Compare(layerOf(a), layerOf(b)),
 		cmp.Compare(a.Code, b.Code))
+}
+
+// layerOf is the place of a finding's layer from the bottom up; a finding that has no code yet stands before all.
+func layerOf(f Finding) int {
+	if f.Code == "" {
+		return -1
+	}
+	return strings.IndexByte(layers, f.Code[0])
 }
 
 // dearer tells whether a is known to cost more than b: a consequence never does, so a stands on its own.
