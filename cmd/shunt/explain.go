@@ -29,7 +29,9 @@ type explainOptions struct {
 	redact, ask                   bool
 	incident, hazard              bool
 	outputs                       outputs
-	rules                         []string         // files
+	rules                         []string // files
+	matrix                        string   // file of versions that were tested together
+	tested                        *diagnose.Compatibility
 	causes                        []diagnose.Cause // of these files
 }
 
@@ -97,6 +99,7 @@ as they are, wrapped, mixed or half missing. - reads standard input.`,
 	f.BoolVar(&o.incident, "incident", false, "print the record of the incident (as -o incident)")
 	f.BoolVar(&o.hazard, "same-hazard", false, "look for the first finding of the first PATH in the other ones, each a host or more")
 	f.BoolVar(&o.redact, "redact", false, "replace names of hosts, addresses, GIDs, serial numbers and paths, the same by the same, in every output")
+	f.StringVar(&o.matrix, "matrix", "", "a file of the versions that your site has tested together (docs/compatibility.md)")
 	f.StringArrayVar(&o.rules, "rules", nil, "a file of rules of your own (docs/rules.md); repeatable")
 	f.BoolVar(&o.json, "json", false, "print JSON ("+report.Schema+"), as -o json")
 	f.Var(&o.failOn, "fail-on", "exit with 1 on findings of this severity or worse: critical, warning, note or none")
@@ -148,6 +151,9 @@ func (a *app) explain(ctx context.Context, paths []string, o explainOptions) err
 		return err
 	}
 	var err error
+	if o.tested, err = testedVersions(o.matrix); err != nil {
+		return err
+	}
 	if o.causes, err = ownCauses(ctx, o.rules); err != nil {
 		return err
 	}

@@ -22,7 +22,7 @@ func (a *app) read(ctx context.Context, paths []string, o explainOptions) (*answ
 		if err != nil {
 			return outcome{nil, unread(paths, err)}
 		}
-		result := diagnose.RunWith(&diagnose.View{Inv: inv, Win: win}, o.causes)
+		result := diagnose.RunWith(&diagnose.View{Inv: inv, Win: win, Tested: o.tested}, o.causes)
 		return outcome{&answer{report.New(result, inv, nil), inv, win, o.causes}, nil}
 	})
 	defer line.clear()
