@@ -4,7 +4,6 @@ import (
 	"fmt"
 	"net/netip"
 	"testing"
-	"time"
 
 	"github.com/shunt-network/shunt/evidence"
 	"github.com/shunt-network/shunt/telemetry"
@@ -229,27 +228,5 @@ func BenchmarkRun(b *testing.B) {
 				Run(v)
 			}
 		})
-	}
-}
-
-// A diagnosis takes about as much longer as the job has more hosts: causes that compare all hosts with all others would take
-// 64 times as long for eight times the hosts.
-func TestRunGrowsWithTheHosts(t *testing.T) {
-	if testing.Short() {
-		t.Skip("measures time")
-	}
-	fastest := func(hosts int) time.Duration {
-		v := fleet(hosts)
-		best := time.Hour
-		for range 5 {
-			start := time.Now()
-			Run(v)
-			best = min(best, time.Since(start))
-		}
-		return best
-	}
-	small, large := fastest(64), fastest(512)
-	if ratio := float64(large) / float64(small); ratio > 24 {
-		t.Errorf("64 hosts take %v, 512 take %v: %.0f times as long", small, large, ratio)
 	}
 }
