@@ -34,6 +34,7 @@ type Inventory struct {
 	Flights    []FlightDump   // PyTorch's flight recorder, a dump a rank
 	Health     []HealthReport // findings of dcgmi
 	Captures   []Capture      // captured packets
+	Pairs      []PairCount    // queue pairs by their two ends
 }
 
 // TopoNIC is a <net> of an NCCL topology file (NCCL_TOPO_DUMP_FILE).
@@ -205,6 +206,9 @@ type NIC struct {
 	GIDLimit     Value[int]   // length of the GID table
 	MaxReads     Value[int]   // max_qp_rd_atom: RDMA reads a queue pair may have outstanding
 	Links        Value[int64] // link-down events mlxlink counted
+
+	Spray     *Spraying // nil where nothing tells of it
+	ContextID ContextID
 }
 
 // Signal is the quality of a link's signal as mlxlink -c shows it.
@@ -295,6 +299,9 @@ type Switch struct {
 	QoS      *SwitchQoS
 	Model    Value[string] // "ACS-SN4700"
 	Software Value[string] // version of the operating system
+
+	Hardware []HardwareTable // tables in its chip
+	Spray    *Spraying       // nil where nothing tells of it
 }
 
 // SwitchPort is one port of a switch and what hangs off it.

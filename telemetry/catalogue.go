@@ -14,11 +14,12 @@ type Scope uint8
 
 // Scopes.
 const (
-	NICPort    Scope = iota // "host3/mlx5_0"
-	SwitchPort              // "leaf1/Ethernet48"
+	NICPort     Scope = iota // "host3/mlx5_0"
+	SwitchPort               // "leaf1/Ethernet48"
+	WholeSwitch              // "leaf1"
 )
 
-func (s Scope) String() string { return [...]string{"NIC port", "switch port"}[s] }
+func (s Scope) String() string { return [...]string{"NIC port", "switch port", "switch"}[s] }
 
 // SeriesID names a series of the catalogue.
 type SeriesID uint16
@@ -131,6 +132,10 @@ const (
 	SwitchQueueDropped
 	SwitchFECUncorrectable
 	SwitchPortTxBytes
+	SwitchRules
+	SwitchRulesFree
+	SwitchGroupMembers
+	SwitchGroupMembersFree
 	SeriesCount
 )
 
@@ -150,12 +155,15 @@ const (
 
 	SONiCWatchdog = "PFC watchdog (SONiC COUNTERS_DB)"
 
+	SONiCCRM = "CRM:STATS and CRM:ACL_STATS (SONiC COUNTERS_DB)"
+
 	SFlow = "sFlow if_counters" // sflow_version_5.txt, section 5.3; the fields are IF-MIB's
 )
 
 // Catalogue lists every series by id. Counter names: kernel doc networking/device_drivers/ethernet/mellanox/
 // mlx5/counters.rst; drivers/infiniband/hw/{mlx5,bnxt_re,irdma,efa} counter tables; ethtool netlink/fec.c; SAI saiport.h and saiqueue.h;
-// Documentation/ABI/stable/sysfs-class-infiniband (port_*_data count words of four bytes); sonic-utilities pfcwd.
+// Documentation/ABI/stable/sysfs-class-infiniband (port_*_data count words of four bytes); sonic-utilities pfcwd;
+// sonic-swss orchagent/crmorch.cpp.
 var Catalogue = [SeriesCount]Series{
 	NICTxBytes: {"nic_tx_bytes_total", "bytes", Counter, NICPort, true, "bytes sent in the priority",
 		[]Source{{EthtoolMLX5, "tx_prio{p}_bytes", 1}, {EthtoolBNXT, "tx_bytes_pri{p}", 1}}},
@@ -331,6 +339,14 @@ var Catalogue = [SeriesCount]Series{
 		[]Source{{SAI, "SAI_PORT_STAT_IF_IN_FEC_NOT_CORRECTABLE_FRAMES", 1}}},
 	SwitchPortTxBytes: {"switch_port_tx_bytes_total", "bytes", Counter, SwitchPort, false, "bytes sent, all priorities",
 		[]Source{{SAI, "SAI_PORT_STAT_IF_OUT_OCTETS", 1}, {SFlow, "ifOutOctets", 1}}},
+	SwitchRules: {"switch_rules", "entries", Gauge, WholeSwitch, false, "entries of the rule table (ACL, TCAM)",
+		[]Source{{SONiCCRM, "crm_stats_acl_entry_used", 1}}},
+	SwitchRulesFree: {"switch_rules_free", "entries", Gauge, WholeSwitch, false, "entries that the rule table still has room for",
+		[]Source{{SONiCCRM, "crm_stats_acl_entry_available", 1}}},
+	SwitchGroupMembers: {"switch_group_members", "entries", Gauge, WholeSwitch, false, "members of all next-hop groups: the buckets that traffic is dealt into",
+		[]Source{{SONiCCRM, "crm_stats_nexthop_group_member_used", 1}}},
+	SwitchGroupMembersFree: {"switch_group_members_free", "entries", Gauge, WholeSwitch, false, "members that next-hop groups still have room for",
+		[]Source{{SONiCCRM, "crm_stats_nexthop_group_member_available", 1}}},
 }
 
 func (s SeriesID) String() string { return Catalogue[s].Name }
