@@ -23,7 +23,7 @@ type Freed string
 
 // Places for freed buckets.
 const (
-	FreedSpread Freed = "spread" // over all living paths in proportion to their scores
+	FreedSpread Freed = "spread" // over the paths that are no worse than the average, in proportion to their scores
 	FreedOne    Freed = "one"    // all to the path with the highest score, as the articles tell it, which may drown in them
 )
 
@@ -79,10 +79,14 @@ func (t *Table) aim(scores []uint8, c TableConfig) bool {
 
 // shrink turns equal targets into those of the articles' curve.
 func (t *Table) shrink(scores []uint8, best int, freed Freed) {
-	left := int32(0)
+	left, sum, living := int32(0), 0, 0
 	for p, s := range scores {
-		if s == 0 || freed == FreedOne && s == scores[best] {
-			continue // nothing is better than the best, so it keeps what it has
+		if s == 0 {
+			continue
+		}
+		sum, living = sum+int(s), living+1
+		if s == scores[best] {
+			continue // nothing is better, so it keeps what it has
 		}
 		keeps := int32((uint64(t.target[p])*articleKeeps(s) + articleOne/2) / articleOne)
 		left += t.target[p] - keeps
@@ -93,7 +97,10 @@ func (t *Table) shrink(scores []uint8, best int, freed Freed) {
 		return
 	}
 	for p, s := range scores {
-		t.weight[p] = uint64(s)
+		t.weight[p] = 0
+		if int(s)*living >= sum {
+			t.weight[p] = uint64(s)
+		}
 	}
 	t.apportion(t.target, left)
 }

@@ -37,27 +37,39 @@ type HashConfig struct {
 	Algorithm  Algorithm `yaml:"algorithm" doc:"hash function, by the names of SAI"`
 	Polynomial uint64    `yaml:"polynomial" doc:"polynomial of the CRC without its highest term, most significant bit first; unset: the usual one of the algorithm"`
 	Seed       uint64    `yaml:"seed" doc:"combined with the usual start value of the hash, folded to its width"`
-	Offset     int       `yaml:"offset" doc:"lowest bit of the hash that is used: tiers that use other bits of one CRC do not polarise (SAI hash offset)"`
+	Offset     int       `yaml:"offset" doc:"bits by which the hash is rotated right (SAI hash offset), so that tiers with one CRC use other bits of it"`
 }
 
 // Hasher computes hashes. It never changes once made, so that any number of sprayers can share one.
 type Hasher struct {
-	algorithm Algorithm
-	tables    *crcTables // nil when the algorithm has no CRC
-	start     uint64
-	shift     uint   // from the value to the result
-	mask      uint32 // of the result
+	kind   hashKind
+	tables *crcTables // nil when the algorithm has no CRC
+	start  uint64
+	low    uint // lowest bit of the value that belongs to the hash
+	bits   uint // of the hash
+	offset uint // by which the hash is rotated
 }
 
-// hashes gives the CRC of each algorithm, how far its value is shifted, and how many bits the result has.
+// hashKind is what a state of the hash consists of.
+type hashKind uint8
+
+const (
+	plainCRC hashKind = iota
+	crcAndXOR
+	plainXOR
+	mixed
+)
+
+// hashes says how each algorithm works: its CRC, and which bits of the value are the hash.
 var hashes = map[Algorithm]struct {
-	crc   crcModel
-	shift uint
-	bits  int
+	kind hashKind
+	crc  crcModel
+	low  uint
+	bits uint
 }{
-	CRC32: {crc32ISO, 0, 32}, CRC32C: {crc32C, 0, 32}, CRC64: {crc64ECMA, 0, 64}, CRC64ISO: {crc64ISO, 0, 64},
-	CRC32Lo: {crc32ISO, 0, 16}, CRC32Hi: {crc32ISO, 16, 16}, CRCCCITT: {crc16CCITT, 0, 16}, CRCXOR: {crc16BISYNC, 0, 16},
-	XOR: {crcModel{}, 0, 32}, Random: {crcModel{}, 0, 32},
+	CRC32: {plainCRC, crc32ISO, 0, 32}, CRC32C: {plainCRC, crc32C, 0, 32}, CRC64: {plainCRC, crc64ECMA, 0, 64}, CRC64ISO: {plainCRC, crc64ISO, 0, 64},
+	CRC32Lo: {plainCRC, crc32ISO, 0, 16}, CRC32Hi: {plainCRC, crc32ISO, 16, 16}, CRCCCITT: {plainCRC, crc16CCITT, 0, 16},
+	CRCXOR: {crcAndXOR, crc16BISYNC, 0, 16}, XOR: {plainXOR, crcModel{}, 0, 32}, Random: {mixed, crcModel{}, 0, 32},
 }
 
 // NewHasher makes the hash unit, or says what is wrong with its configuration.
@@ -69,13 +81,10 @@ func NewHasher(c HashConfig) (*Hasher, error) {
 	if !ok {
 		return nil, fmt.Errorf("spray: unknown hash algorithm %q; known: %s", c.Algorithm, strings.Join(c.Algorithm.Choices(), ", "))
 	}
-	if c.Offset < 0 || c.Offset >= u.bits {
+	if c.Offset < 0 || uint(c.Offset) >= u.bits {
 		return nil, fmt.Errorf("spray: hash offset %d: the hash %s has bits 0 to %d", c.Offset, c.Algorithm, u.bits-1)
 	}
-	h := &Hasher{algorithm: c.Algorithm, start: c.Seed, shift: u.shift + uint(c.Offset), mask: ^uint32(0)}
-	if left := u.bits - c.Offset; left < 32 {
-		h.mask = 1<<left - 1
-	}
+	h := &Hasher{kind: u.kind, start: c.Seed, low: u.low, bits: u.bits, offset: uint(c.Offset)}
 	if u.crc.width == 0 {
 		if c.Polynomial != 0 {
 			return nil, fmt.Errorf("spray: the hash %s has no polynomial", c.Algorithm)
@@ -130,7 +139,7 @@ func (h *Hasher) Packet(state uint64, n uint32) uint32 {
 		return h.result(h.word(state, n))
 	}
 	state ^= h.tables.feed4(n)
-	if h.algorithm == CRCXOR {
+	if h.kind == crcAndXOR {
 		state ^= xorBytes(n)
 	}
 	return h.result(state)
@@ -149,7 +158,7 @@ func (h *Hasher) feed(state uint64, key []byte) uint64 {
 		}
 		return state
 	}
-	if h.algorithm != CRCXOR {
+	if h.kind == plainCRC {
 		return h.tables.feed(state, key)
 	}
 	// CRC-16 needs the low 16 bits of the state alone; the XOR of all bytes lies above.
@@ -172,25 +181,31 @@ func xorBytes(n uint32) uint64 {
 
 // word goes on with a hash that has no CRC by one word of the key.
 func (h *Hasher) word(state uint64, w uint32) uint64 {
-	if h.algorithm == XOR {
+	if h.kind == plainXOR {
 		return state ^ uint64(w)
 	}
 	return mix((state ^ uint64(w)) + 0x9e3779b97f4a7c15) // SplitMix64's increment, so that zeros move the state too
 }
 
-// result is the hash that a state stands for.
+// result is the hash that a state stands for, as wide as a table can use.
 func (h *Hasher) result(state uint64) uint32 {
-	switch h.algorithm {
-	case XOR:
-		state = narrow(state, 32)
-	case Random:
-		state >>= 32
-	case CRCXOR:
+	switch h.kind {
+	case plainCRC:
+		state = h.tables.value(state) >> h.low
+	case crcAndXOR:
 		state = h.tables.value(state&0xffff)&0xff<<8 | state>>xorAt
+	case plainXOR:
+		state = narrow(state, 32)
 	default:
-		state = h.tables.value(state)
+		state >>= 32
 	}
-	return uint32(state>>h.shift) & h.mask
+	if h.bits < 64 {
+		state &= 1<<h.bits - 1
+	}
+	if h.offset != 0 {
+		state = state>>h.offset | state<<(h.bits-h.offset)&(^uint64(0)>>(64-h.bits))
+	}
+	return uint32(state)
 }
 
 // mix is the finaliser of SplitMix64 (Steele, Lea, Flood, OOPSLA 2014).

@@ -167,27 +167,37 @@ func (t *Table) move(n int32) int {
 	if n == 0 {
 		return 0
 	}
-	met := t.target // the targets have served
-	clear(met)
+	due := t.target // the targets have served: now what each path owes, in parts of a bucket
+	clear(due)
 	taker := 0
 	for b, o := range t.owner {
-		give, have, k := int64(t.give[o]), int64(t.counts[o]), int64(met[o])
-		met[o]++
-		if give == 0 || (k+1)*give/have == k*give/have {
+		if t.give[o] == 0 {
 			continue
 		}
+		if due[o] += t.give[o]; due[o] < t.counts[o] {
+			continue
+		}
+		due[o] -= t.counts[o]
 		for t.take[taker] == 0 {
-			taker = (taker + 1) % len(t.take)
+			taker = t.after(taker)
 		}
 		t.take[taker]--
 		t.owner[b] = uint16(taker)
-		taker = (taker + 1) % len(t.take)
+		taker = t.after(taker)
 	}
 	clear(t.counts)
 	for _, o := range t.owner {
 		t.counts[o]++
 	}
 	return int(n)
+}
+
+// after is the path that follows in turn.
+func (t *Table) after(path int) int {
+	if path++; path < len(t.take) {
+		return path
+	}
+	return 0
 }
 
 // apportion adds n to the list in proportion to t.weight by the method of the largest remainder (Hamilton's); of equal remainders the lower
