@@ -31,11 +31,14 @@ type Context struct {
 	Tag      uint32
 }
 
-// place is where a field is.
-type place struct{ shift, bits uint8 }
+// place is where a field is. The masks on the shifts spare the code for shifts past the end of a word.
+type place struct {
+	mask        uint16 // of the value; 0 for a field that is not there
+	shift, bits uint8
+}
 
-func (p place) put(v uint32) uint16  { return uint16(v&(1<<p.bits-1)) << p.shift }
-func (p place) get(id uint16) uint32 { return uint32(id>>p.shift) & (1<<p.bits - 1) }
+func (p place) put(v uint32) uint16  { return uint16(v) & p.mask << (p.shift & 15) }
+func (p place) get(id uint16) uint32 { return uint32(id >> (p.shift & 15) & p.mask) }
 
 // Codec writes and reads the ids of one layout. It allocates nothing.
 type Codec struct {
@@ -53,7 +56,7 @@ func NewCodec(l Layout) (Codec, error) {
 	c, shift := Codec{layout: l, version: s.version}, ppcidBits
 	for _, f := range s.fields {
 		shift -= f.Bits
-		c.at[f.Part] = place{uint8(shift), uint8(f.Bits)}
+		c.at[f.Part] = place{1<<f.Bits - 1, uint8(shift), uint8(f.Bits)}
 	}
 	return c, nil
 }
@@ -104,10 +107,7 @@ func (c *Codec) Hashed(x Context) Context {
 // squeeze hashes a value to a number of bits: Fibonacci hashing, whose multiplier is 2^32 divided by the golden ratio (Knuth, The
 // Art of Computer Programming, volume 3, section 6.4). Numbers in a row come out far apart.
 func squeeze(v uint32, bits uint8) uint32 {
-	if bits == 0 {
-		return 0
-	}
-	return v * 2654435769 >> (32 - bits)
+	return uint32(uint64(v*2654435769) << (bits & 31) >> 32)
 }
 
 // Unwrap gives a packet its whole sequence number: the one next to a reference whose low bits these are. The reference is the
