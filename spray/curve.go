@@ -9,13 +9,17 @@ const (
 	CurveHeadroom Curve = "headroom"
 	// CurveArticle is the one step that the articles tell (S0.2): a path that is 85 % busy shrinks from 32 to 12 buckets.
 	CurveArticle Curve = "article"
+	// CurveBalance corrects what is there instead of dealing anew: a path's buckets grow by as many per cent as its score lies above the average, in
+	// per cent of 255, and shrink alike. It comes to rest where all scores are equal, so that a link of half the rate ends with half the
+	// buckets, and its loop gain is the utilisation, never above 1. Ours; see docs/models/spray.md on why the others swing.
+	CurveBalance Curve = "balance"
 	// CurveFixed gives every path that lives the same, whatever its score: weights that nobody refreshes.
 	CurveFixed Curve = "fixed"
 )
 
 // Choices lists the curves.
 func (Curve) Choices() []string {
-	return []string{string(CurveHeadroom), string(CurveArticle), string(CurveFixed)}
+	return []string{string(CurveHeadroom), string(CurveArticle), string(CurveBalance), string(CurveFixed)}
 }
 
 // Freed is where the buckets go that busy paths give up under CurveArticle.
@@ -46,10 +50,11 @@ func articleKeeps(score uint8) uint64 {
 
 // aim fills the targets; it is false when every path is dead.
 func (t *Table) aim(scores []uint8, c TableConfig) bool {
-	living, best := 0, 0
+	living, sum, best := 0, 0, 0
 	for p, s := range scores {
 		if s > 0 {
 			living++
+			sum += int(s)
 		}
 		if s > scores[best] {
 			best = p
@@ -58,35 +63,35 @@ func (t *Table) aim(scores []uint8, c TableConfig) bool {
 	if living == 0 {
 		return false
 	}
+	mean := sum / living
 	for p, s := range scores {
 		t.target[p], t.weight[p] = 0, 0
-		switch {
-		case s == 0:
-		case c.Curve == CurveHeadroom || c.Curve == "":
+		if s == 0 {
+			continue
+		}
+		switch c.Curve {
+		case CurveHeadroom, "":
 			t.weight[p] = uint64(s)
+		case CurveBalance:
+			t.weight[p] = uint64(max(t.counts[p], 1)) * uint64(255+int(s)-mean)
 		default:
 			t.weight[p] = 1
 		}
 	}
-	size := int32(len(t.owner))
-	t.apportion(t.target, size)
+	t.apportion(t.target, int32(len(t.owner)))
 	if c.Curve == CurveArticle {
-		t.shrink(scores, best, c.Freed)
+		t.shrink(scores, best, mean, c.Freed)
 	}
 	t.floor(scores, living)
 	return true
 }
 
 // shrink turns equal targets into those of the articles' curve.
-func (t *Table) shrink(scores []uint8, best int, freed Freed) {
-	left, sum, living := int32(0), 0, 0
+func (t *Table) shrink(scores []uint8, best, mean int, freed Freed) {
+	left := int32(0)
 	for p, s := range scores {
-		if s == 0 {
-			continue
-		}
-		sum, living = sum+int(s), living+1
-		if s == scores[best] {
-			continue // nothing is better, so it keeps what it has
+		if s == 0 || s == scores[best] {
+			continue // nothing is better than the best, so it keeps what it has
 		}
 		keeps := int32((uint64(t.target[p])*articleKeeps(s) + articleOne/2) / articleOne)
 		left += t.target[p] - keeps
@@ -98,7 +103,7 @@ func (t *Table) shrink(scores []uint8, best int, freed Freed) {
 	}
 	for p, s := range scores {
 		t.weight[p] = 0
-		if int(s)*living >= sum {
+		if s > 0 && int(s) >= mean {
 			t.weight[p] = uint64(s)
 		}
 	}

@@ -45,8 +45,8 @@ type Table struct {
 	counts []int32  // path -> buckets
 	mask   uint32   // size-1 when that is a power of two, else 0
 	// Scratch of Reweigh, by path.
-	target, give, take, order []int32
-	weight, rest              []uint64
+	target, give, take, leastGive, leastTake, order []int32
+	weight, rest                                    []uint64
 }
 
 // NewTable deals the buckets to the paths in turn, so that they differ by one bucket at most. It panics when there is no bucket or no path.
@@ -56,7 +56,8 @@ func NewTable(buckets, paths int) *Table {
 	}
 	t := &Table{
 		owner: make([]uint16, buckets), counts: make([]int32, paths),
-		target: make([]int32, paths), give: make([]int32, paths), take: make([]int32, paths), order: make([]int32, paths),
+		target: make([]int32, paths), give: make([]int32, paths), take: make([]int32, paths),
+		leastGive: make([]int32, paths), leastTake: make([]int32, paths), order: make([]int32, paths),
 		weight: make([]uint64, paths), rest: make([]uint64, paths),
 	}
 	if buckets&(buckets-1) == 0 {
@@ -96,7 +97,8 @@ func (t *Table) Buckets(path int) int { return int(t.counts[path]) }
 // Reweigh moves buckets so that the paths get what the curve gives them for their scores (0: dead, 255: best), and tells how many it moved.
 //
 // Only surplus buckets move. A path with a score above 0 keeps at least one bucket as long as there are as many buckets as such paths. A dead
-// path loses all of its buckets at once, and gets none. When every path is dead nothing moves: no way is better than the one that is there. c is taken as it stands: without MaxStep everything moves at once.
+// path loses all of its buckets at once, and gets none. When every path is dead nothing moves: no way is better than the one that is there.
+// c is taken as it stands: without MaxStep everything moves at once, and hysteresis 0 and 1 act upon every change.
 func (t *Table) Reweigh(scores []uint8, c TableConfig) (moved int) {
 	if len(scores) != len(t.counts) {
 		panic(fmt.Sprintf("spray: %d scores for %d paths", len(scores), len(t.counts)))
@@ -109,38 +111,49 @@ func (t *Table) Reweigh(scores []uint8, c TableConfig) (moved int) {
 
 // plan fills give and take from the targets and returns how many buckets are to move.
 //
-// A path counts when its change reaches the hysteresis. As many buckets move as the paths that count give or take, whichever is more; small
-// changes fill up the other side, so that one path can change a lot at the cost of many that change a little.
+// A path counts when its change reaches the hysteresis; one that holds less than half of an even share counts with any gain, or it would stay
+// small where its gains are. As many buckets move as the paths that count give or take, whichever is more; small changes fill up the other
+// side, so that one path can change a lot at the cost of many that change a little.
 func (t *Table) plan(scores []uint8, c TableConfig) int32 {
-	hysteresis := int32(max(c.Hysteresis, 1))
+	living := 0
+	for _, s := range scores {
+		if s > 0 {
+			living++
+		}
+	}
 	var dead, giving, taking int32
 	for p, have := range t.counts {
+		t.leastGive[p] = int32(max(1, min(c.Hysteresis, len(t.owner))))
+		t.leastTake[p] = t.leastGive[p]
+		if 2*int(have)*living < len(t.owner) {
+			t.leastTake[p] = 1
+		}
 		change := t.target[p] - have
 		t.give[p], t.take[p] = max(-change, 0), max(change, 0)
 		switch {
 		case scores[p] == 0:
 			dead += t.give[p]
-		case -change >= hysteresis:
+		case -change >= t.leastGive[p]:
 			giving -= change
-		case change >= hysteresis:
+		case change >= t.leastTake[p]:
 			taking += change
 		}
 	}
 	n := max(dead+giving, taking)
 	if c.MaxStep > 0 {
-		n = max(dead, min(n, int32(c.MaxStep)))
+		n = max(dead, min(n, int32(min(c.MaxStep, len(t.owner)))))
 	}
-	t.ration(t.give, n-dead, hysteresis, scores)
-	t.ration(t.take, n, hysteresis, scores)
+	t.ration(t.give, t.leastGive, n-dead, scores)
+	t.ration(t.take, t.leastTake, n, scores)
 	return n
 }
 
-// ration cuts the changes in list down to n in all: those that reach the hysteresis come first, the smaller ones share what is left. The
+// ration cuts the changes in list down to n in all: those that reach the least that counts come first, the smaller ones share what is left. The
 // list of a dead path stays as it is and does not count.
-func (t *Table) ration(list []int32, n, hysteresis int32, scores []uint8) {
+func (t *Table) ration(list, least []int32, n int32, scores []uint8) {
 	var large int32
 	for p, v := range list {
-		if scores[p] != 0 && v >= hysteresis {
+		if scores[p] != 0 && v >= least[p] {
 			large += v
 		}
 	}
@@ -150,10 +163,11 @@ func (t *Table) ration(list []int32, n, hysteresis int32, scores []uint8) {
 	}
 	for p, v := range list {
 		t.weight[p] = 0
-		if scores[p] == 0 || whole && v >= hysteresis {
+		small := v < least[p]
+		if scores[p] == 0 || whole && !small {
 			continue
 		}
-		if v < hysteresis == whole {
+		if small == whole {
 			t.weight[p] = uint64(v)
 		}
 		list[p] = 0
