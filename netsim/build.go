@@ -32,6 +32,9 @@ func (n *Network) configure(c Config) {
 	if c.Probe != nil {
 		n.probe = *c.Probe
 	}
+	if c.Trace {
+		n.trace = &trace{}
+	}
 	n.configureTransport(c.NIC)
 	for _, p := range c.Switch.ECN.Priorities {
 		n.ecnPriorities |= 1 << p

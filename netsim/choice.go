@@ -5,6 +5,7 @@ import (
 	"strings"
 
 	"github.com/shunt-network/shunt/netsim/route"
+	"github.com/shunt-network/shunt/spray"
 	"github.com/shunt-network/shunt/units"
 )
 
@@ -22,6 +23,7 @@ const (
 	DRILL      PathChoice = "drill"       // the shortest queue of two random ones and the last best
 	DLB        PathChoice = "dlb"         // a port of the best quality band (Broadcom DLB, SAI ARS)
 	NVIDIAAR   PathChoice = "nvidia-ar"   // a port of the lowest grade (Spectrum adaptive routing)
+	Buckets    PathChoice = "buckets"     // a port by weighted buckets (the spraying of article 000)
 )
 
 // Path choices of the sender, which gives each packet an entropy value that the switches hash.
@@ -45,6 +47,7 @@ type PathConfig struct {
 	DRILL     route.DRILLConfig    `yaml:"drill" doc:"parameters of drill"`
 	DLB       route.DLBConfig      `yaml:"dlb" doc:"parameters of dlb"`
 	NVIDIAAR  route.NVIDIAARConfig `yaml:"nvidia_ar" doc:"parameters of nvidia-ar"`
+	Buckets   route.BucketsConfig  `yaml:"buckets" doc:"parameters of buckets"`
 	REPS      route.REPSConfig     `yaml:"reps" doc:"parameters of reps"`
 	PLB       route.PLBConfig      `yaml:"plb" doc:"parameters of plb"`
 }
@@ -57,6 +60,7 @@ func pathDefaults(c PathConfig) PathConfig {
 	c.DRILL = route.DRILLDefaults(c.DRILL)
 	c.DLB = route.DLBDefaults(c.DLB)
 	c.NVIDIAAR = route.NVIDIAARDefaults(c.NVIDIAAR)
+	c.Buckets = route.BucketsDefaults(c.Buckets)
 	c.REPS = route.REPSDefaults(c.REPS)
 	c.PLB = route.PLBDefaults(c.PLB)
 	return c
@@ -87,7 +91,28 @@ func (c Config) validatePath(wrong func(bad bool, format string, args ...any)) {
 	wrong(a.Free < 0 || a.Free > 7, "path nvidia_ar free %d: must be 0 to 7", a.Free)
 	wrong(!(a.Utilisation >= 0 && a.Utilisation <= 1), "path nvidia_ar utilisation %v: must be 0%% to 100%%", a.Utilisation)
 	wrong(!slices.Contains(a.Select.Choices(), string(a.Select)), "path nvidia_ar select %q: must be %s or %s", a.Select, route.RandomPort, route.TurnPort)
+	validateBuckets(p.Buckets, wrong)
 	wrong(p.REPS.Freeze <= 0, "path reps freeze %v: must be positive", p.REPS.Freeze)
 	wrong(!(p.PLB.Threshold > 0 && p.PLB.Threshold <= 1), "path plb threshold %v: must be above 0%% and at most 100%%", p.PLB.Threshold)
 	wrong(p.PLB.Rounds < 1 || p.PLB.Rounds > 31 || p.PLB.IdleRounds < 1 || p.PLB.IdleRounds > 31, "path plb rounds, idle_rounds: must be 1 to 31")
+}
+
+// validateBuckets tells what is wrong with the parameters of buckets.
+func validateBuckets(b route.BucketsConfig, wrong func(bad bool, format string, args ...any)) {
+	wrong(b.Buckets < 1 || b.Buckets > 1<<16, "path buckets count %d: must be 1 to %d", b.Buckets, 1<<16)
+	wrong(!slices.Contains(b.Key.Choices(), string(b.Key)), "path buckets key %q: must be one of %s", b.Key, strings.Join(b.Key.Choices(), ", "))
+	wrong(!slices.Contains(b.Curve.Choices(), string(b.Curve)), "path buckets curve %q: must be one of %s", b.Curve, strings.Join(b.Curve.Choices(), ", "))
+	wrong(!slices.Contains(b.Freed.Choices(), string(b.Freed)), "path buckets freed %q: must be one of %s", b.Freed, strings.Join(b.Freed.Choices(), ", "))
+	wrong(!slices.Contains(b.View.Choices(), string(b.View)), "path buckets view %q: must be %s or %s", b.View, route.ViewLocal, route.ViewPath)
+	wrong(b.Hysteresis < 0 || b.MaxStep < 0, "path buckets hysteresis, max_step: must not be negative")
+	wrong(b.Refresh < units.Nanosecond, "path buckets refresh %v: must be at least 1ns", b.Refresh)
+	wrong(b.Jitter < 0 || b.Staleness < 0 || b.Jitter+b.Staleness >= b.Refresh, "path buckets jitter, staleness: must not be negative, and together below the refresh of %v", b.Refresh)
+	for _, w := range [...]float64{b.Utilisation, b.Queue, b.Errors} {
+		wrong(!(w >= 0 && w <= 255), "path buckets utilisation_weight, queue_weight, errors_weight: must be 0 to 255")
+	}
+	wrong(b.FullQueue < 0, "path buckets full_queue %v: must not be negative", b.FullQueue)
+	wrong(!(b.Unusable > 0 && b.Unusable <= 1), "path buckets unusable %v: must be above 0%% and at most 100%%", b.Unusable)
+	wrong(b.Rules.Limit < 0 || b.Rules.PerQP < 1, "path buckets rules: limit must not be negative, per_qp at least 1")
+	_, err := spray.NewHasher(b.Hash)
+	wrong(err != nil, "path buckets hash: %v", err)
 }

@@ -37,6 +37,9 @@ type chooser struct {
 	tags        []route.Tag // by packet
 	leafOf      []uint32    // number of a leaf, by switch; none for those without hosts
 	leafAt      []uint32    // number of its leaf, by endpoint
+	leafHost    []uint32    // an endpoint of it, by leaf
+
+	spray sprayer
 }
 
 // errLeafPorts refuses CONGA where its tables would be of no use or too large.
@@ -69,6 +72,8 @@ func (n *Network) buildChoice(c Config) error {
 		}
 	case route.ByCONGA:
 		return x.buildCONGA(n, p.CONGA)
+	case route.ByBuckets:
+		return x.buildBuckets(n, p.Buckets)
 	}
 	return nil
 }
@@ -91,25 +96,31 @@ func (x *chooser) buildCONGA(n *Network, c route.CONGAConfig) error {
 	x.newFlowlets(len(n.switches), c.Gap, c.Slots)
 	x.dre = make([]route.DRE, len(n.ports))
 	x.tags = []route.Tag{}
+	leaves, ways := x.numberLeaves(n)
+	if leaves > 1024 || ways > 1024 {
+		return errLeafPorts
+	}
+	x.conga = route.NewCONGA(x.congaParams, leaves, ways)
+	return nil
+}
+
+// numberLeaves numbers the switches that have hosts, and tells how many there are and how many ports the largest has.
+func (x *chooser) numberLeaves(n *Network) (leaves, ways int) {
 	x.leafOf, x.leafAt = make([]uint32, len(n.switches)), make([]uint32, len(n.nics))
 	for i := range x.leafOf {
 		x.leafOf[i] = none
 	}
-	leaves, ways := uint32(0), 0
 	for ep := range n.nics {
 		s := n.ports[n.ports[n.nics[ep].port].peer].node
 		if x.leafOf[s] == none {
-			x.leafOf[s] = leaves
+			x.leafOf[s] = uint32(leaves)
+			x.leafHost = append(x.leafHost, uint32(ep))
 			leaves++
 			ways = max(ways, n.f.Nodes[n.switches[s].node].NumPorts)
 		}
 		x.leafAt[ep] = x.leafOf[s]
 	}
-	if leaves > 1024 || ways > 1024 {
-		return errLeafPorts
-	}
-	x.conga = route.NewCONGA(x.congaParams, int(leaves), ways)
-	return nil
+	return leaves, ways
 }
 
 // choose picks one of several equal-cost ports for packet k that came in at port q of switch s.
@@ -156,6 +167,8 @@ func (n *Network) choose(q, s, k, first uint32, ports []fabric.PortID) uint32 {
 		i = n.grade(s, pk, first, ports, rng)
 	case route.ByCONGA:
 		i = n.leastCongested(s, pk, ports, rng)
+	case route.ByBuckets:
+		i = n.spread(s, k, first, ports)
 	}
 	return uint32(ports[i])
 }

@@ -17,6 +17,9 @@ type Config struct {
 
 	PathParams PathConfig
 
+	// Trace keeps which way the packets of each QP took (Network.Trace).
+	Trace bool
+
 	MaxEvents uint64 // a run that needs more ends with an error; it guards against one that never ends
 }
 

@@ -90,6 +90,7 @@ type Network struct {
 	entropies entropies
 	echo      echo
 	watchdog  watchdog
+	trace     *trace
 	probe     Probe
 
 	reductions           []reduction
@@ -331,6 +332,8 @@ func (n *Network) handle(e event) {
 		n.watch()
 	case evSample:
 		n.sampleQualities(e.arg())
+	case evLinkState:
+		n.readLinks(e.arg(), e.gen() != 0)
 	}
 }
 

@@ -154,6 +154,12 @@ func (n *Network) open(c *conn) {
 		n.openTransport(a, b)
 		n.openControl(uint32(len(n.snd)-1), a, b)
 		n.openEntropy()
+		if n.choice.scheme == route.ByBuckets {
+			n.openSpray(a, b, sport, qb)
+		}
+		if n.trace != nil {
+			n.trace.open(qb)
+		}
 	}
 }
 

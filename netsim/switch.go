@@ -43,6 +43,9 @@ func (n *Network) forward(q, s, k, to uint32) {
 		}
 	}
 	p := &n.ports[to]
+	if n.trace != nil && pk.kind() == data && n.ports[n.ports[q].peer].host && !n.ports[p.peer].host {
+		n.trace.sent(n, s, to, pk)
+	}
 	if p.refuse>>pk.prio&1 != 0 {
 		n.turnAway(to, k)
 		return
@@ -68,8 +71,11 @@ func (n *Network) chosen(q, s, k uint32) uint32 {
 	if len(ports) > 1 {
 		to = n.choose(q, s, k, first, ports)
 	}
-	if n.choice.tags != nil {
+	switch {
+	case n.choice.tags != nil:
 		n.passCONGA(q, s, to, k)
+	case n.choice.scheme == route.ByBuckets:
+		n.passSprayer(s)
 	}
 	return to
 }

@@ -4,8 +4,7 @@ package route
 type Scheme uint8
 
 // Schemes, the switch's first. To add one: a file with its state, a line here and in the table, a case in netsim/choose.go (it decides at a
-// switch) or netsim/entropy.go (it decides at the sender), and a section in docs/models/path-choice.md. A table of weighted
-// buckets (WCMP) goes beside the others at the switch: choose has the set of ports, the hash and the sequence number of the packet.
+// switch) or netsim/entropy.go (it decides at the sender), and a section in docs/models/path-choice.md.
 const (
 	ByECMP Scheme = iota
 	ByECMPQPN
@@ -16,6 +15,7 @@ const (
 	ByDRILL
 	ByDLB
 	ByNVIDIAAR
+	ByBuckets
 
 	ByEVRandom
 	ByOblivious
@@ -41,6 +41,7 @@ var table = [schemes]struct {
 	ByDRILL:      {"drill", false},
 	ByDLB:        {"dlb", false},
 	ByNVIDIAAR:   {"nvidia-ar", false},
+	ByBuckets:    {"buckets", false},
 	ByEVRandom:   {"ev-random", true},
 	ByOblivious:  {"oblivious", true},
 	ByREPS:       {"reps", true},

@@ -1,0 +1,153 @@
+package netsim
+
+import (
+	"runtime"
+	"testing"
+
+	"github.com/shunt-network/shunt/fabric"
+	"github.com/shunt-network/shunt/netsim/route"
+	"github.com/shunt-network/shunt/spray"
+	"github.com/shunt-network/shunt/units"
+)
+
+// refreshed makes buckets that are refreshed every period.
+func refreshed(period units.Duration, view route.View) func(*Config) {
+	return func(c *Config) {
+		b := &c.PathParams.Buckets
+		b.Refresh, b.View = period, view
+	}
+}
+
+// shares is how the packets that a switch sprayed divide over its paths.
+func shares(t *testing.T, n *Network, name string) (out []float64) {
+	t.Helper()
+	id, ok := n.f.NodeByName(name)
+	if !ok {
+		t.Fatalf("no switch %s", name)
+	}
+	s, ok := n.Spraying(id)
+	if !ok {
+		t.Fatalf("%s does not spray", name)
+	}
+	sum := uint64(0)
+	for _, p := range s.Paths {
+		sum += p.Packets
+	}
+	for _, p := range s.Paths {
+		out = append(out, float64(p.Packets)/float64(sum))
+	}
+	return out
+}
+
+// Equal weights that are never refreshed are an even split, whatever the hash; the literal key of the articles pins a QP and is as uneven as ECMP.
+func TestBucketsEven(t *testing.T) {
+	f, plan := leafSpine(4, 4, 4), permutation(16, 4*units.MiB, 1)
+	// Not xor and crc-xor, whose lowest bits are those of the counter, so that flows in step share a path; nor crc64-iso, whose low bits the
+	// last bytes of a key do not reach.
+	for _, algorithm := range []spray.Algorithm{spray.CRC32, spray.CRC32C, spray.CRC64, spray.CRC32Lo, spray.CRC32Hi, spray.CRCCCITT, spray.Random} {
+		for _, key := range []spray.Key{spray.KeyFlowPSN, spray.KeyCounter} {
+			c := Config{Seed: 1, Path: Buckets}
+			c.NIC.Transport, c.NIC.Control = Place, NoControl
+			c.PathParams.Buckets.Key, c.PathParams.Buckets.Hash.Algorithm = key, algorithm
+			n, _ := run(t, f, plan, c)
+			for i, s := range shares(t, n, "leaf0") {
+				if s < 0.22 || s > 0.28 {
+					t.Errorf("%s %s: path %d has %.3f of the packets, want a quarter", algorithm, key, i, s)
+				}
+			}
+		}
+	}
+	c := Config{Seed: 1, Path: Buckets, Trace: true}
+	c.NIC.Transport, c.NIC.Control = Place, NoControl
+	c.PathParams.Buckets.Key = spray.KeyFlow
+	n, s := run(t, f, plan, c)
+	if s.Reordering.Late != 0 {
+		t.Errorf("key flow: %d packets overtaken within a QP", s.Reordering.Late)
+	}
+	trace, _ := n.Trace()
+	if len(trace.QPs) == 0 {
+		t.Fatal("nothing was traced")
+	}
+	for _, q := range trace.QPs {
+		if len(q.Paths) != 1 {
+			t.Errorf("key flow: QP %#x took %d paths", q.QPN, len(q.Paths))
+		}
+	}
+}
+
+// With a spine at half rate, weights that are refreshed beat even ones; with a slow link behind the spine only a view of the path does.
+func TestBucketsOrdering(t *testing.T) {
+	of := func(d damage, more func(*Config)) spread { return permute(t, Buckets, d, 400, 2, more) }
+	fast := 8 * units.Microsecond
+	ecmp := permute(t, ECMP, symmetric, 400, 2, nil)
+	even := of(symmetric, refreshed(units.Second, route.ViewLocal))
+	less(t, "buckets against ecmp", even.worst, ecmp.worst)
+	stale := of(halfSpine, refreshed(units.Second, route.ViewLocal))
+	local := of(halfSpine, refreshed(fast, route.ViewLocal))
+	less(t, "half spine: refreshed against stale", local.worst, stale.worst)
+	blind := of(halfDown, refreshed(fast, route.ViewLocal))
+	seeing := of(halfDown, refreshed(fast, route.ViewPath))
+	less(t, "half down: view path against view local", seeing.worst, blind.worst)
+}
+
+// A run does not depend on how many processors there are, nor on being cut in pieces.
+func TestBucketsDeterministic(t *testing.T) {
+	f, plan := leafSpine(4, 4, 4), permutation(16, units.MiB, 1)
+	c := Config{Seed: 1, Path: Buckets}
+	c.NIC.Transport = Place
+	c.PathParams.Buckets.Refresh, c.PathParams.Buckets.Jitter, c.PathParams.Buckets.Staleness = 5*units.Microsecond, units.Microsecond, units.Microsecond
+	c.PathParams.Buckets.View, c.PathParams.Buckets.PauseFeedback = route.ViewPath, true
+	_, want := run(t, f, plan, c)
+	before := runtime.GOMAXPROCS(1)
+	_, got := run(t, f, plan, c)
+	runtime.GOMAXPROCS(before)
+	if got.Fingerprint != want.Fingerprint || got.Events != want.Events {
+		t.Errorf("with one processor: fingerprint %x, %d events; want %x, %d", got.Fingerprint, got.Events, want.Fingerprint, want.Events)
+	}
+	n := start(t, f, plan, c)
+	for at := units.At(0); ; at = at.Add(7 * units.Microsecond) {
+		done, err := n.RunUntil(at)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if done {
+			break
+		}
+	}
+	if got, err := n.Finish(); err != nil || got.Fingerprint != want.Fingerprint {
+		t.Errorf("cut in pieces: %v, fingerprint %x, want %x", err, got.Fingerprint, want.Fingerprint)
+	}
+}
+
+// A QP that finds the rule table full is not sprayed, and is counted; its packets keep one path.
+func TestRuleTable(t *testing.T) {
+	f := leafSpine(2, 8, 4)
+	plan := permutation(16, units.MiB, 1)
+	c := Config{Seed: 1, Path: Buckets, Trace: true}
+	c.NIC.Transport, c.NIC.QPs = Place, 4
+	c.NIC.Split = true
+	c.PathParams.Buckets.Rules = route.RulesConfig{Limit: 10, PerQP: 2}
+	n, _ := run(t, f, plan, c)
+	pinned := map[fabric.NodeID]uint64{}
+	across := map[fabric.NodeID]uint64{}
+	trace, _ := n.Trace()
+	for _, q := range trace.QPs {
+		across[q.Switch]++
+		if len(q.Paths) == 1 {
+			pinned[q.Switch]++
+		}
+	}
+	for _, name := range []string{"leaf0", "leaf1"} {
+		id, _ := f.NodeByName(name)
+		s, _ := n.Spraying(id)
+		if s.Rules != 10 || s.RuleLimit != 10 {
+			t.Errorf("%s: %d of %d rules used", name, s.Rules, s.RuleLimit)
+		}
+		if across[id] < 6 {
+			t.Fatalf("%s: only %d QPs leave it", name, across[id])
+		}
+		if want := across[id] - 5; s.RefusedQPs != want || pinned[id] != want {
+			t.Errorf("%s: %d QPs refused and %d pinned, want %d", name, s.RefusedQPs, pinned[id], want)
+		}
+	}
+}
