@@ -34,6 +34,9 @@ type NCCL struct {
 	RASEvents  []RASEvent     // what RAS told a client that watched
 
 	Diagnostics []Diagnostic // of NCCL's own checks
+
+	Connections     []Connection // ends of connections over the network
+	MoreConnections int          // beyond the limit, counted
 }
 
 // MoreEvents counts the events of one kind and host that were not kept one by one.

@@ -20,6 +20,7 @@ func (l *Log) channel(m *message) {
 		return
 	}
 	l.connectionForm(m.msg)
+	l.connection(m, via)
 	transport := transportName(via)
 	host := m.name
 	key := channelKey{host, l.name(transport)}
