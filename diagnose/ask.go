@@ -80,6 +80,7 @@ var (
 	askFECHost    = Ask{On: OnHost, Name: "ethtool_fec", Command: "ethtool --show-fec {netdev}"}
 	askHealth     = Ask{On: OnHost, Name: "dcgmi_health", Command: "dcgmi health -g 0 -c"}
 	askConfigDB   = Ask{On: OnSwitch, Name: "config_db", Command: "show runningconfiguration all"}
+	askCRM        = Ask{On: OnSwitch, Name: "crm", Command: "crm show resources all"}
 	askProbe      = Ask{On: FromJob, Name: "ping", Command: "ping -c 3 -M do -s 8972 PEER between the addresses RoCE uses"}
 	askPairs      = Ask{On: FromJob, Name: "pairs", Command: "ib_write_bw --report_gbits between several pairs of hosts, with the command lines"}
 	askTuning     = Ask{On: NextRun, Name: "tuning", Command: "NCCL_DEBUG=INFO NCCL_DEBUG_SUBSYS=INIT,ENV,TUNING NCCL_DEBUG_FILE=nccl_%h_%p.log"}
@@ -126,6 +127,7 @@ var asks = map[string][]Ask{
 	"H015": {askVariables, askCPU},
 	"H016": {askTree, askPCI, askStat},
 	"H017": {askKernel, askEthtool},
+	"H019": {askInterrupts, askAffinity, askCPU, askEthtool},
 	"H018": {askEthtool, askQoS, askPCI},
 	"L011": {askQueues, askPeaks, askLLDP},
 	"L012": {askEthtool, askPCI},
@@ -137,6 +139,9 @@ var asks = map[string][]Ask{
 	"L034": {askEthtool, askPause},
 	"L035": {askWatchdog, askEthtool},
 	"L039": {askEthtool, askPFC},
+	"L040": {askCRM, askConfigDB},
+	"L041": {askPFC, askQueues, askConfigDB},
+	"L042": {askConfigDB, askQueues, askPFC},
 	"L036": {askQoS, askConfigDB, askInfo, askEthtool},
 	"L037": {askRDMACount},
 	"L038": {askEthtool, askQoS},
@@ -162,6 +167,7 @@ var asks = map[string][]Ask{
 	"R009": {askProbe, askAddresses, askPorts, askDevInfo},
 	"R010": {askVariables, askInfo, askLogs},
 	"R030": {askRDMACount, askErrors, askQueues},
+	"R031": {askStat, askDriverOf, askLogs},
 	"C001": {askAddresses, askInfo},
 	"C002": {askStatus, askInfo},
 	"C003": {askDevInfo, askInfo},
@@ -195,7 +201,7 @@ var asks = map[string][]Ask{
 	"J008": {askGPUs},
 	"J009": {askKernel, askGPUs, askHealth},
 	"L022": {askCapture, askRDMACount}, "L023": {askCapture, askRDMACount}, "L024": {askCapture, askEthtool}, "L025": {askCapture, askRDMACount}, "R020": {askCapture, askRDMACount},
-	"X020": {askCapture, askQoS}, "X021": {askCapture},
+	"X020": {askCapture, askQoS}, "X021": {askCapture}, "X022": {askCapture, askLogs, askProbe},
 	"X011": {askSFlow, askQoS, askPriority},
 	"X012": {askMatrix, askGPUs, askDriverOf},
 	"X013": {askDevInfo, askQoS, askGPUs},

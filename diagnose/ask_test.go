@@ -31,7 +31,7 @@ var readers = map[string]*regexp.Regexp{
 	"ibv_devinfo": nil, "ip": regexp.MustCompile(`^ip (addr|rule|neigh|route show table all)$`), "iptables": regexp.MustCompile(`^iptables -L -n$`),
 	"sysctl": regexp.MustCompile(`^sysctl -a `), "ethtool": regexp.MustCompile(`^ethtool (-S |-a |-m |-c |-i |--show-fec )?\{netdev\}$`), "lspci": nil, "dmesg": regexp.MustCompile(`^dmesg -T$`),
 	"mlxconfig": regexp.MustCompile(`^mlxconfig query$`), "ulimit": regexp.MustCompile(`^ulimit -l$`), "df": nil, "ls": nil, "cat": nil, "grep": nil, "env": regexp.MustCompile(`^env$`),
-	"lscpu": nil, "dcgmi": regexp.MustCompile(`^dcgmi health -g 0 -c$`), "mlnx_qos": regexp.MustCompile(`^mlnx_qos -i \{netdev\}$`), "show": nil, "fi_info": nil, "sonic-cfggen": regexp.MustCompile(`^sonic-cfggen -d --var-json `),
+	"lscpu": nil, "dcgmi": regexp.MustCompile(`^dcgmi health -g 0 -c$`), "mlnx_qos": regexp.MustCompile(`^mlnx_qos -i \{netdev\}$`), "show": nil, "crm": regexp.MustCompile(`^crm show resources all$`), "fi_info": nil, "sonic-cfggen": regexp.MustCompile(`^sonic-cfggen -d --var-json `),
 }
 
 func TestAsksOnlyRead(t *testing.T) {

@@ -20,7 +20,7 @@ var degradedCause = Cause{
 	Code:     "P001",
 	Title:    "link runs below its nominal speed",
 	Needs:    "speed of ports with their nominal speed or that of their equal-cost siblings",
-	Explains: []string{"L011", "L013", "L021", "L031", "L032"},
+	Explains: []string{"L011", "L013", "L021", "L031", "L032", "L041", "L042"},
 	Check:    checkDegraded,
 }
 

@@ -19,7 +19,7 @@ var slowReceiverCause = Cause{
 	Code:     "L012",
 	Title:    "a receiver too slow for its link pauses the fabric",
 	Needs:    "pause frames or pause time sent by the NICs (tx_prioN_pause)",
-	Explains: []string{"L011", "L013", "L021", "L032", "L039"},
+	Explains: []string{"L011", "L013", "L021", "L032", "L039", "L041", "L042"},
 	Check:    checkSlowReceiver,
 }
 

@@ -1,0 +1,169 @@
+package diagnose
+
+import (
+	"cmp"
+	"fmt"
+	"slices"
+
+	"github.com/shunt-network/shunt/telemetry"
+	"github.com/shunt-network/shunt/units"
+)
+
+// L041: a switch goes on spraying into a path that is paused.
+//
+// Symptom: one path is congested, and everything slows, though the other paths have room. Mechanism: every queue pair has packets
+// on every path, so each waits for those that stand before the paused port; what waits there fills the switch's buffer, which
+// then pauses its hosts (article 000, section 5.3; S0.13). A sprayer that is told of a pause leaves the path out; one that goes by
+// utilisation reads a paused port as an idle one. Evidence for: one of a switch's uplinks is paused by its peer for a notable part of
+// the time and its siblings are not, while it is given its share as before. Against: siblings paused as much (what is behind all of
+// them is slow); a share that shrinks; feedback of pauses that is on. Look-alikes: L013 (pauses that spread without spraying), L012.
+var causeSprayedPause = Cause{
+	Code:     "L041",
+	Title:    "packets are sprayed into a paused path",
+	Needs:    "pause time and bytes of each uplink (SAI PFC RX pause duration), and how the switch sprays",
+	Explains: []string{"L013", "L021", "L031", "L032"},
+	Check:    checkSprayedPause,
+}
+
+const (
+	// sprayedPause is the part of the time that one path must be paused: with equal shares the path's packets come 1/(1-s) later
+	// than the others', and 5 % is more than the deviation of sprayed calls from each other.
+	sprayedPause = 0.05
+	// keptShare is the part of its fair share that a path must still be given for the sprayer not to have noticed.
+	keptShare = 0.75
+)
+
+type sprayedIntoPause struct {
+	group    sprayedGroup
+	port     port
+	paused   float64 // part of the time
+	siblings float64 // the most that another path of the group was
+	given    float64 // of its fair share
+	how      string  // what given was told from
+	from     string
+}
+
+func checkSprayedPause(v *View) Verdict {
+	if len(v.sprayingSwitches()) == 0 {
+		return v.notSprayed()
+	}
+	prio := v.rocePriority()
+	var hits []sprayedIntoPause
+	judged, told := 0, 0
+	for _, g := range v.sprayedGroups() {
+		hit, known := v.pausedPath(g, prio)
+		if !known {
+			continue
+		}
+		judged++
+		if hit.paused < sprayedPause || hit.siblings > hit.paused/2 || hit.given < keptShare {
+			continue
+		}
+		if on, known := g.sw.Spray.Feedback.Get(); known && on {
+			told++
+			continue
+		}
+		hits = append(hits, hit)
+	}
+	switch {
+	case judged == 0:
+		return cannotCheck("pause time and bytes of the uplinks of a switch that sprays")
+	case len(hits) == 0 && told > 0:
+		return ruledOut("the switches with a paused path are told of pauses at once")
+	case len(hits) == 0:
+		return ruledOut(fmt.Sprintf("no path of %s is paused for %.0f %% of the time while the others are free", count(judged, "sprayed group"), 100*sprayedPause))
+	}
+	slices.SortStableFunc(hits, func(a, b sprayedIntoPause) int { return cmp.Compare(b.paused, a.paused) })
+	return found(v.sprayedPauseFinding(hits, prio))
+}
+
+// pausedPath finds the path of a group that was paused longest; known is false where the pause time or the bytes of a port are
+// missing.
+func (v *View) pausedPath(g sprayedGroup, prio int8) (hit sprayedIntoPause, known bool) {
+	hit.group = g
+	worst, second := -1, 0.0
+	var sum, own float64
+	shares := make([]float64, len(g.ports))
+	for i, p := range g.ports {
+		share, ok := v.pausedShare(telemetry.SwitchPFCRxTime, p.object, prio)
+		bytes, counted := v.delta(telemetry.SwitchTxBytes, p.object, prio)
+		if !ok || !counted {
+			return hit, false
+		}
+		shares[i], sum = share, sum+bytes
+		if worst < 0 || share > shares[worst] {
+			worst, own = i, bytes
+		}
+	}
+	for i, s := range shares {
+		if i != worst {
+			second = max(second, s)
+		}
+	}
+	hit.port, hit.paused, hit.siblings = g.ports[worst], shares[worst], second
+	if sum < collisionBytes {
+		return hit, true // next to no traffic: nothing is given to any path
+	}
+	// Lossless traffic that was given to a path leaves through it in the end, so its bytes are what it was given.
+	hit.given, hit.how = own/sum*float64(len(g.ports)), "bytes of "+hit.port.object+", mean of "+g.name
+	hit.from = v.from(telemetry.SwitchTxBytes, hit.port.object, prio)
+	if share, ok := g.share(worst); ok && share*float64(len(g.ports)) < hit.given {
+		hit.given, hit.how, hit.from = share*float64(len(g.ports)), "buckets of "+hit.port.object+", mean of "+g.name, g.sw.Spray.From.String()
+	}
+	return hit, true
+}
+
+func (v *View) sprayedPauseFinding(hits []sprayedIntoPause, prio int8) Finding {
+	worst := hits[0]
+	spray := worst.group.sw.Spray
+	p := worst.port
+	f := Finding{
+		Title:    fmt.Sprintf("%s sprays on into a paused path: %s -> %s stood for %.0f %% of the time and kept %.0f %% of its share", worst.group.sw.Name, p.object, orElse(p.Peer, "the next tier"), 100*worst.paused, 100*worst.given),
+		Severity: Critical, Confidence: likely,
+		Because: "every queue pair has packets on every path, so all of them wait for those before the paused port; by utilisation a paused port looks idle and is given more",
+		WrongIf: "the pauses began at the hosts, or the other paths were paused as well",
+		Settle:  "the path taken out of the group by hand: the pauses of the hosts must end",
+		Not:     []string{fmt.Sprintf("a slow receiver, which pauses all paths (the others stood for %.1f %% at most)", 100*worst.siblings)},
+		Fix: Fix{
+			Text: "feed pauses back to the sprayer, so that a paused path is left out at once; a lower pause threshold only makes pauses come earlier and more often",
+			Try:  []Change{{Setting: "path.buckets.pause_feedback", Value: "true"}},
+		},
+		Evidence: []Evidence{
+			{Layer: "switch", What: "time " + p.object + " was paused by " + orElse(p.Peer, "its peer"), Seen: fmt.Sprintf("%.2g %% of the time", 100*worst.paused), Expected: "under 1 %", Role: "cause", At: v.onset(telemetry.SwitchPFCRx, p.object, prio), From: v.from(telemetry.SwitchPFCRxTime, p.object, prio)},
+			{Layer: "switch", What: "the longest that another of " + worst.group.name + " was", Seen: fmt.Sprintf("%.2g %%", 100*worst.siblings), From: telemetry.SwitchPFCRxTime.String()},
+			{Layer: "switch", What: worst.how, Seen: fmt.Sprintf("%.0f %%", 100*worst.given), Expected: "next to none while it is paused", Role: "cause", From: worst.from},
+		},
+	}
+	for _, h := range hits {
+		f.Where = append(f.Where, h.port.object)
+	}
+	if on, known := spray.Feedback.Get(); known && !on {
+		f.Confidence = named
+		f.Evidence = append(f.Evidence, Evidence{Layer: "switch", What: "feedback of pauses to the sprayer", Seen: "off", Expected: "on", Role: "cause", From: spray.Feedback.From.String()})
+	}
+	if r, ok := spray.Refresh.Get(); ok {
+		f.Evidence = append(f.Evidence, Evidence{Layer: "switch", What: "refresh of the link state", Seen: short(r), From: spray.Refresh.From.String()})
+	}
+	if s, ok := v.Inv.Setting("switch.xoff"); ok {
+		f.Evidence = append(f.Evidence, Evidence{Layer: "switch", What: "pause threshold", Seen: s.Value, From: s.From.String()})
+	}
+	paused, known := 0, 0
+	for _, n := range v.nics() {
+		if s, ok := v.pausedShare(telemetry.NICRxPauseTime, n.object, prio); ok {
+			known++
+			if s >= pauseShare {
+				paused++
+			}
+		}
+	}
+	if known > 0 {
+		f.Evidence = append(f.Evidence, Evidence{Layer: "NIC", What: "NICs paused by their switch", Seen: fmt.Sprintf("%d of %d", paused, known), Expected: "0", Role: "effect", From: telemetry.NICRxPauseTime.String()})
+	}
+	f.Evidence = append(f.Evidence, v.jobRows()...)
+	if d, ok := v.Win.Delta(key(telemetry.SwitchPFCRxTime, p.object, prio)); ok {
+		if c, ok := v.share(units.Duration(d*float64(units.Second)), "time "+p.object+" was paused"); ok {
+			f.Cost = c
+		}
+	}
+	return f
+}
