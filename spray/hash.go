@@ -12,10 +12,12 @@ type Algorithm string
 
 // Algorithms.
 const (
-	CRC32    Algorithm = "crc32"     // SAI CRC, which names no polynomial: here Ethernet's, 32 bits wide
-	CRC32C   Algorithm = "crc32c"    // the same with Castagnoli's polynomial
-	CRC64    Algorithm = "crc64"     // of the articles alone, with the polynomial of ECMA-182; no public switch has it
-	CRC64ISO Algorithm = "crc64-iso" // the same with the polynomial of ISO 3309
+	CRC32  Algorithm = "crc32"  // SAI CRC, which names no polynomial: here Ethernet's, 32 bits wide
+	CRC32C Algorithm = "crc32c" // the same with Castagnoli's polynomial
+	CRC64  Algorithm = "crc64"  // of the articles alone, with the polynomial of ECMA-182; no public switch has it
+	// CRC64ISO has the polynomial of ISO 3309, whose terms lie at one end: what enters last does not reach the low bits. With a PSN at the end of the
+	// key it sprays nothing unless the offset is 56 or so.
+	CRC64ISO Algorithm = "crc64-iso"
 	CRC32Lo  Algorithm = "crc32-lo"  // SAI CRC_32LO: the lower 16 bits of CRC-32
 	CRC32Hi  Algorithm = "crc32-hi"  // SAI CRC_32HI: the higher 16 bits of CRC-32
 	CRCCCITT Algorithm = "crc-ccitt" // SAI CRC_CCITT: 16 bits, polynomial 0x1021; start value and bit order are not public

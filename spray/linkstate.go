@@ -101,14 +101,19 @@ func (l *LinkState) Next(now units.Instant) units.Instant {
 	return at
 }
 
-// Read takes the reading of one port.
-func (l *LinkState) Read(port int, now units.Instant, load Load) {
+// Read takes a reading of one port that was made at a time, which is before now where the reading took long to arrive: from a switch further on,
+// or through an interrupt on a processor that had other things to do (S0.14). A reading older than the one that is there is dropped.
+func (l *LinkState) Read(port int, at units.Instant, load Load) {
+	if l.known[port] && at.Before(l.at[port]) {
+		return
+	}
 	l.read[port] = l.config.Score(load)
-	l.at[port], l.known[port] = now, true
+	l.at[port], l.known[port] = at, true
 	l.publish(port)
 }
 
-// Pause tells that the far end of a port has paused or released it. Without pause feedback that is not looked at.
+// Pause tells that the far end of a port has paused or released it. Without pause feedback that is not looked at, and the next reading of a paused
+// port may even find it idle, because it sends nothing: only its queue tells (S0.13).
 func (l *LinkState) Pause(port int, paused bool) (changed bool) {
 	if !l.config.PauseFeedback || l.paused[port] == paused {
 		return false

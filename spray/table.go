@@ -181,27 +181,27 @@ func (t *Table) move(n int32) int {
 	if n == 0 {
 		return 0
 	}
-	due := t.target // the targets have served: now what each path owes, in parts of a bucket
+	due, had := t.target, t.leastGive // both have served: now what each path owes, in parts of a bucket, and what it had
 	clear(due)
+	copy(had, t.counts)
+	for p := range t.counts {
+		t.counts[p] += t.take[p] - t.give[p]
+	}
 	taker := 0
 	for b, o := range t.owner {
 		if t.give[o] == 0 {
 			continue
 		}
-		if due[o] += t.give[o]; due[o] < t.counts[o] {
+		if due[o] += t.give[o]; due[o] < had[o] {
 			continue
 		}
-		due[o] -= t.counts[o]
+		due[o] -= had[o]
 		for t.take[taker] == 0 {
 			taker = t.after(taker)
 		}
 		t.take[taker]--
 		t.owner[b] = uint16(taker)
 		taker = t.after(taker)
-	}
-	clear(t.counts)
-	for _, o := range t.owner {
-		t.counts[o]++
 	}
 	return int(n)
 }
