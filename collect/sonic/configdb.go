@@ -66,6 +66,13 @@ type configDB struct {
 	} `json:"BUFFER_QUEUE"`
 	Buffers  map[string]map[string]string `json:"BUFFER_PROFILE"`
 	Watchdog map[string]map[string]string `json:"PFC_WD"`
+	Spray    map[string]struct {
+		Interval string `json:"sampling_interval"` // microseconds
+	} `json:"ARS_PROFILE"`
+	SprayGroups map[string]struct {
+		Profile string `json:"profile_name"`
+		Mode    string `json:"assign_mode"`
+	} `json:"ARS_NEXTHOP_GROUP"`
 }
 
 // ConfigTables are names of which one at least stands at the top of the file; PORT_QOS_MAP alone is what people cut out.
@@ -126,7 +133,27 @@ func ReadConfigDB(f *fragment.Fragment, text []byte, line int) error {
 	if len(db.PortMaps)+len(db.DSCPToTC)+len(db.Queues)+len(db.Marking)+len(db.Groups)+len(db.Watchdog) > 0 {
 		s.QoS = q
 	}
+	if spray := db.spraying(at); spray != nil {
+		s.Spray = spray
+	}
 	db.ports(s, at)
+	return nil
+}
+
+// spraying is how a switch sprays packets (adaptive routing and switching, ARS): nil where no group of next hops chooses by packet. A
+// profile that does not set its sampling interval has that of the chip, which is not known here.
+func (db *configDB) spraying(at evidence.Source) *evidence.Spraying {
+	for _, name := range sorted(db.SprayGroups) {
+		g := db.SprayGroups[name]
+		if !strings.HasPrefix(g.Mode, "per_packet") {
+			continue
+		}
+		spray := &evidence.Spraying{From: at}
+		if us, ok := number(db.Spray[reference(g.Profile)].Interval, at).Get(); ok && us > 0 {
+			spray.Refresh = evidence.Known(units.Duration(us)*units.Microsecond, at)
+		}
+		return spray
+	}
 	return nil
 }
 
