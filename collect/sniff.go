@@ -29,6 +29,7 @@ import (
 	"github.com/shunt-network/shunt/collect/perftest"
 	"github.com/shunt-network/shunt/collect/qos"
 	"github.com/shunt-network/shunt/collect/sonic"
+	"github.com/shunt-network/shunt/collect/ss"
 	"github.com/shunt-network/shunt/collect/sysfs"
 	"github.com/shunt-network/shunt/collect/system"
 	"github.com/shunt-network/shunt/collect/topology"
@@ -84,6 +85,7 @@ const (
 	Iperf             Format = "iperf3"
 	Qperf             Format = "qperf"
 	RDMAStatistic     Format = "rdma statistic"
+	SocketList        Format = "ss"
 	NCCLTests         Format = "nccl-tests"
 	Perftest          Format = "perftest"
 	Topology          Format = "nccl topology"
@@ -108,6 +110,7 @@ const (
 	SwitchPause       Format = "show pfc counters"
 	SwitchQueues      Format = "show queue counters"
 	SwitchMarking     Format = "show ecn"
+	SwitchResources   Format = "crm show resources"
 	ConfigDB          Format = "config_db.json"
 	PyTorchLog        Format = Format(joblog.PyTorch)
 	UCXLog            Format = Format(joblog.UCX)
@@ -159,6 +162,7 @@ var kinds = []kind{
 	{CMATOS, lower + "$#/", qos.StartsCMATOS, func(_ *session, f *fragment.Fragment) parser { return qos.NewCMATOS(f) }},
 	{MLXLink, "OTPM", mlxlink.Starts, func(_ *session, f *fragment.Fragment) parser { return mlxlink.New(f) }},
 	{RDMALink, "l0123456789", iproute.StartsRDMA, func(_ *session, f *fragment.Fragment) parser { return iproute.NewRDMA(f) }},
+	{SocketList, "NS", ss.Starts, func(_ *session, f *fragment.Fragment) parser { return ss.New(f) }},
 	{RDMAStatistic, "l", sysfs.StartsStatistic, func(_ *session, f *fragment.Fragment) parser { return sysfs.NewStatistic(f) }},
 	{Perftest, lower + upper + "#$", perftest.Starts, func(_ *session, f *fragment.Fragment) parser { return perftest.New(f) }},
 	{Topology, "<", topology.Starts, func(_ *session, f *fragment.Fragment) parser { return topology.New(f) }},
@@ -199,6 +203,7 @@ var kinds = []kind{
 	{SwitchPause, "P", sonic.StartsPause, func(_ *session, f *fragment.Fragment) parser { return sonic.NewPause(f) }},
 	{SwitchQueues, "P", sonic.StartsQueues, func(_ *session, f *fragment.Fragment) parser { return sonic.NewQueues(f) }},
 	{SwitchMarking, "P", sonic.StartsMarking, func(_ *session, f *fragment.Fragment) parser { return sonic.NewMarking(f) }},
+	{SwitchResources, "RST", sonic.StartsResources, func(_ *session, f *fragment.Fragment) parser { return sonic.NewResources(f) }},
 	{PairTable, lower + upper, nettest.StartsMatrix, func(_ *session, f *fragment.Fragment) parser { return nettest.NewMatrix(f) }},
 	{EthtoolStatistics, lower + "N[", ethtool.StartsStatistics, func(_ *session, f *fragment.Fragment) parser { return ethtool.NewStatistics(f) }},
 }

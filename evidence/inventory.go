@@ -35,6 +35,7 @@ type Inventory struct {
 	Health     []HealthReport // findings of dcgmi
 	Captures   []Capture      // captured packets
 	Pairs      []PairCount    // queue pairs by their two ends
+	Sockets    []Socket       // connections of TCP and UDP
 }
 
 // TopoNIC is a <net> of an NCCL topology file (NCCL_TOPO_DUMP_FILE).
