@@ -1,0 +1,319 @@
+package spray
+
+import (
+	"cmp"
+	"fmt"
+	"slices"
+	"strings"
+)
+
+// The fleet check of S0.12: which NICs of a cluster do not understand one another's PPCIDs, and what to do about it before a job finds out
+// by packets that vanish without a log line. It goes by what is known of each NIC: its layout where somebody told it, else its
+// firmware. No public tool prints a layout (article 000 says that ibstat does; it prints the firmware), but two NICs of one model
+// with one firmware have the same layout, whichever it is.
+
+// LayoutNone is the layout of a NIC that writes no context ids and ignores the field, as all do that follow RoCEv2.
+const LayoutNone Layout = "none"
+
+// FleetNIC is one NIC. Empty texts are not known.
+type FleetNIC struct {
+	Host     string `json:"host"`
+	Device   string `json:"device,omitempty"`
+	Model    string `json:"model,omitempty"`
+	Firmware string `json:"firmware,omitempty"`
+	Layout   Layout `json:"layout,omitempty"`
+	From     string `json:"from,omitempty"` // file and line, for messages
+}
+
+// Name is the host and the device.
+func (n *FleetNIC) Name() string {
+	if n.Device == "" {
+		return n.Host
+	}
+	return n.Host + " " + n.Device
+}
+
+// FleetGroup is NICs that are alike.
+type FleetGroup struct {
+	Model    string   `json:"model,omitempty"`
+	Firmware string   `json:"firmware,omitempty"`
+	Layout   Layout   `json:"layout,omitempty"`
+	NICs     []string `json:"nics"`
+
+	version Firmware
+	valid   bool // of version
+}
+
+// FleetOutcome is whether two groups understand each other.
+type FleetOutcome string
+
+// Outcomes.
+const (
+	FleetTalks    FleetOutcome = "talk"     // the same layout
+	FleetIgnored  FleetOutcome = "no ids"   // one of them has no ids: packets arrive, their order is left to the BTH
+	FleetRejects  FleetOutcome = "rejected" // another version, which is noticed: ids are dropped, and a counter can tell
+	FleetMisreads FleetOutcome = "misread"  // other bits, which nobody notices
+	FleetUnknown  FleetOutcome = "unknown"
+)
+
+// FleetPair is two groups that are not known to understand each other.
+type FleetPair struct {
+	A        int          `json:"a"` // in Groups
+	B        int          `json:"b"`
+	Outcome  FleetOutcome `json:"outcome"`
+	Why      string       `json:"why"`
+	NICPairs uint64       `json:"nic_pairs"`
+}
+
+// FleetChange is what to do about a group.
+type FleetChange struct {
+	Group int    `json:"group"` // in Groups
+	Do    string `json:"do"`
+}
+
+// FleetStatus is the verdict.
+type FleetStatus string
+
+// Verdicts.
+const (
+	FleetAgrees    FleetStatus = "agrees"
+	FleetDisagrees FleetStatus = "disagrees" // some cannot read others' ids, or are older than a minimum
+	FleetUndecided FleetStatus = "undecided"
+)
+
+// FleetVerdict is what came of the check.
+type FleetVerdict struct {
+	Status  FleetStatus   `json:"status"`
+	NICs    int           `json:"nics"`
+	Groups  []FleetGroup  `json:"groups"` // the largest first
+	Pairs   []FleetPair   `json:"pairs"`  // that do not talk, or are not known to
+	Changes []FleetChange `json:"changes"`
+	Notes   []string      `json:"notes"`
+}
+
+// maxGroups bounds the kinds of NIC that are compared with each other: a site has a few, and each pair is looked at.
+const maxGroups = 500
+
+// CheckFleet compares all NICs with each other. A minimum is a firmware below which a NIC of the same family is to be upgraded.
+func CheckFleet(nics []FleetNIC, minimums []Firmware) FleetVerdict {
+	v := FleetVerdict{Status: FleetAgrees, NICs: len(nics), Groups: group(nics), Pairs: []FleetPair{}, Changes: []FleetChange{}, Notes: []string{}}
+	if len(nics) == 0 {
+		v.Status = FleetUndecided
+		v.Notes = append(v.Notes, "no NIC is known")
+		return v
+	}
+	unknown := false
+	if rest := len(v.Groups) - maxGroups; rest > 0 {
+		unknown = true
+		v.Notes = append(v.Notes, fmt.Sprintf("there are more than %d kinds of NIC; the %d rarest were not compared", maxGroups, rest))
+		v.Groups = v.Groups[:maxGroups]
+	}
+	for a := range v.Groups {
+		for b := a; b < len(v.Groups); b++ {
+			outcome, why := meet(&v.Groups[a], &v.Groups[b])
+			n, m := uint64(len(v.Groups[a].NICs)), uint64(len(v.Groups[b].NICs))
+			pairs := n * m
+			if a == b {
+				pairs = n * (n - 1) / 2
+			}
+			switch outcome {
+			case FleetTalks:
+				continue
+			case FleetUnknown:
+				if pairs == 0 {
+					continue
+				}
+				unknown = true
+			case FleetRejects, FleetMisreads:
+				v.Status = FleetDisagrees
+			}
+			v.Pairs = append(v.Pairs, FleetPair{a, b, outcome, why, pairs})
+		}
+	}
+	if unknown && v.Status == FleetAgrees {
+		v.Status = FleetUndecided
+	}
+	v.changes(minimums)
+	v.notes()
+	return v
+}
+
+// group puts NICs that are alike together.
+func group(nics []FleetNIC) []FleetGroup {
+	type key struct {
+		model, firmware string
+		layout          Layout
+	}
+	at := map[key]int{}
+	groups := []FleetGroup{}
+	for i := range nics {
+		n := &nics[i]
+		version, valid := ParseFirmware(n.Firmware)
+		k := key{n.Model, strings.TrimSpace(n.Firmware), n.Layout}
+		if valid {
+			k.firmware, _, _ = strings.Cut(k.firmware, " ") // without the board
+			k.model = cmp.Or(version.Model(), k.model)
+		}
+		g, ok := at[k]
+		if !ok {
+			g = len(groups)
+			at[k] = g
+			groups = append(groups, FleetGroup{Model: k.model, Firmware: k.firmware, Layout: k.layout, version: version, valid: valid})
+		}
+		groups[g].NICs = append(groups[g].NICs, n.Name())
+	}
+	slices.SortStableFunc(groups, func(a, b FleetGroup) int {
+		return cmp.Or(cmp.Compare(len(b.NICs), len(a.NICs)), cmp.Compare(a.Model, b.Model), cmp.Compare(a.Firmware, b.Firmware), cmp.Compare(a.Layout, b.Layout))
+	})
+	return groups
+}
+
+// meet tells whether two groups understand each other, both ways; two of one group too.
+func meet(a, b *FleetGroup) (FleetOutcome, string) {
+	switch {
+	case a.Layout == LayoutNone && b.Layout == LayoutNone:
+		return FleetTalks, ""
+	case a.Layout != "" && b.Layout != "" && (a.Layout == LayoutNone || b.Layout == LayoutNone):
+		return FleetIgnored, "one of them has no context ids: packets arrive, and their order is left to the BTH"
+	case a.Layout != "" && a.Layout == b.Layout:
+		return FleetTalks, ""
+	case a.Layout == "" || b.Layout == "":
+		if a.valid && b.valid && a.Firmware == b.Firmware && a.Model == b.Model {
+			return FleetTalks, "" // the same program
+		}
+		if !a.valid || !b.valid {
+			return FleetUnknown, "neither layout nor firmware is known of both"
+		}
+		return FleetUnknown, "their firmwares differ, and the layout is not known of both"
+	}
+	there, err := Misread(a.Layout, b.Layout)
+	if err != nil {
+		return FleetMisreads, fmt.Sprintf("%s and %s are two layouts", a.Layout, b.Layout)
+	}
+	back, err := Misread(b.Layout, a.Layout)
+	if err != nil {
+		return FleetMisreads, fmt.Sprintf("%s and %s are two layouts", a.Layout, b.Layout)
+	}
+	if there.Rejected == 1 && back.Rejected == 1 {
+		return FleetRejects, "each rejects the other's version"
+	}
+	worse, other := there, back
+	if worse.Rejected > other.Rejected {
+		worse, other = other, worse
+	}
+	why := fmt.Sprintf("%s, read as %s, gives a wrong %s", worse.Writer, worse.Reader, words(worse.Wrong))
+	if worse.Rejected > 0 {
+		why += fmt.Sprintf(", in the %.3g %% that are not rejected", 100*(1-worse.Rejected))
+	}
+	return FleetMisreads, why
+}
+
+// words lists parts in a sentence.
+func words(parts []Part) string {
+	var names []string
+	for _, p := range parts {
+		names = append(names, p.String())
+	}
+	if n := len(names); n > 1 {
+		return strings.Join(names[:n-1], ", ") + " and " + names[n-1]
+	}
+	return strings.Join(names, "")
+}
+
+// changes tells what to bring where: NICs below a minimum, NICs of another layout than most have, and of each model with several firmwares
+// and a layout that is not known those that are not the newest.
+func (v *FleetVerdict) changes(minimums []Firmware) {
+	most := v.commonLayout()
+	for i := range v.Groups {
+		g := &v.Groups[i]
+		if do := v.change(g, most, minimums); do != "" {
+			v.Changes = append(v.Changes, FleetChange{i, do})
+		}
+	}
+}
+
+func (v *FleetVerdict) change(g *FleetGroup, most Layout, minimums []Firmware) string {
+	for _, m := range minimums {
+		if g.valid && m.Family() == g.version.Family() && g.version.Compare(m) < 0 {
+			v.Status = FleetDisagrees
+			return "upgrade: older than the minimum " + m.String()
+		}
+	}
+	if g.Layout != "" && most != "" && g.Layout != most {
+		var target *FleetGroup
+		for i := range v.Groups {
+			o := &v.Groups[i]
+			if o.Layout == most && g.valid && o.valid && o.version.Family() == g.version.Family() && (target == nil || target.version.Compare(o.version) < 0) {
+				target = o
+			}
+		}
+		if target != nil && target.Firmware == g.Firmware {
+			return fmt.Sprintf("set layout %s, as most have: others with this firmware do", most)
+		}
+		if target != nil {
+			return fmt.Sprintf("bring to %s, which has layout %s, as most have", target.Firmware, most)
+		}
+		return fmt.Sprintf("no firmware of this model here has layout %s, which most have: ask the vendor for one, or turn context ids off on all", most)
+	}
+	if g.Layout == "" && g.valid {
+		newest := g
+		for i := range v.Groups {
+			if o := &v.Groups[i]; o.valid && o.Model == g.Model && o.version.Family() == g.version.Family() && o.version.Compare(newest.version) > 0 {
+				newest = o
+			}
+		}
+		if newest != g {
+			return fmt.Sprintf("bring to %s, the newest of this model here, so that one firmware is left", newest.Firmware)
+		}
+	}
+	return ""
+}
+
+// commonLayout is the layout of most NICs, "" where none is known.
+func (v *FleetVerdict) commonLayout() Layout {
+	var names []Layout
+	var counts []int
+	for i := range v.Groups {
+		g := &v.Groups[i]
+		if g.Layout == "" || g.Layout == LayoutNone {
+			continue
+		}
+		at := slices.Index(names, g.Layout)
+		if at < 0 {
+			at, names, counts = len(names), append(names, g.Layout), append(counts, 0)
+		}
+		counts[at] += len(g.NICs)
+	}
+	best := Layout("")
+	for i, n := range counts {
+		if best == "" || n > counts[slices.Index(names, best)] {
+			best = names[i]
+		}
+	}
+	return best
+}
+
+// notes says what the verdict rests on and what it does not know.
+func (v *FleetVerdict) notes() {
+	told, blind, cx7 := 0, 0, 0
+	for i := range v.Groups {
+		g := &v.Groups[i]
+		if g.Layout != "" {
+			told += len(g.NICs)
+		} else if !g.valid {
+			blind += len(g.NICs)
+		}
+		if g.Model == "ConnectX-7" {
+			cx7 += len(g.NICs)
+		}
+	}
+	if rest := v.NICs - told; rest > 0 {
+		v.Notes = append(v.Notes, fmt.Sprintf("the layout of %d of %d NICs is not known: no public tool prints it. They are compared by model and firmware", rest, v.NICs))
+	}
+	if blind > 0 {
+		v.Notes = append(v.Notes, fmt.Sprintf("of %d NICs the firmware is not known either", blind))
+	}
+	if cx7 > 0 {
+		v.Notes = append(v.Notes, fmt.Sprintf("article 000 asks for %s or later of a ConnectX-7. That is a number of BlueField-2's family, 24; a ConnectX-7 has 28, and no firmware of it can be compared with the claim", ArticleMinimum))
+	}
+}
