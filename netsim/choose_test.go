@@ -95,7 +95,7 @@ func TestPathsSymmetric(t *testing.T) {
 	if even.worst > random.worst || even.p99 > random.p99 || even.peak > random.peak {
 		t.Errorf("round-robin %+v is not as even as random %+v", even, random)
 	}
-	for _, p := range []PathChoice{DRILL, DLB, NVIDIAAR, EVRandom, Oblivious, REPS, Bitmap, Mixed} {
+	for _, p := range []PathChoice{DRILL, DLB, NVIDIAAR, Buckets, EVRandom, Oblivious, REPS, Bitmap, Mixed} {
 		s := of(p)
 		less(t, string(p)+" against 16 QPs", s.worst, qps.worst)
 		if s.late < 0.1 {
@@ -254,7 +254,7 @@ func TestREPSAvoidsADeadLink(t *testing.T) {
 
 // The constants of netsim and the table of schemes are one list, and so are those of congestion control.
 func TestNamesAreOneList(t *testing.T) {
-	paths := []PathChoice{ECMP, ECMPQPN, Random, RoundRobin, LetFlow, CONGA, DRILL, DLB, NVIDIAAR, EVRandom, Oblivious, REPS, Bitmap, Mixed, PLB}
+	paths := []PathChoice{ECMP, ECMPQPN, Random, RoundRobin, LetFlow, CONGA, DRILL, DLB, NVIDIAAR, Buckets, EVRandom, Oblivious, REPS, Bitmap, Mixed, PLB}
 	if got := PathChoice("").Choices(); len(got) != len(paths) {
 		t.Errorf("%d constants, table %v", len(paths), got)
 	}

@@ -123,11 +123,12 @@ const (
 	Place   Transport = "place"     // packets are placed where they belong; only loss is retransmitted
 	IRN     Transport = "irn"       // selective repeat: what is overtaken counts as lost (SIGCOMM 2018)
 	UEC     Transport = "uec"       // unordered delivery with selective acknowledgement, as Ultra Ethernet has it
+	PPCID   Transport = "ppcid"     // as place, but a context id in the packet tells where it belongs (article 000)
 )
 
 // Choices lists the transports.
 func (Transport) Choices() []string {
-	return []string{string(GoBackN), string(Place), string(IRN), string(UEC)}
+	return []string{string(GoBackN), string(Place), string(IRN), string(UEC), string(PPCID)}
 }
 
 // NICConfig is the configuration of every NIC.
@@ -140,11 +141,12 @@ type NICConfig struct {
 	AckEvery     int             `yaml:"ack_every" doc:"packets per acknowledgement"`
 	Timeout      int             `yaml:"timeout" doc:"exponent n of the InfiniBand timeout 4.096 us x 2^n (NCCL_IB_TIMEOUT); -1 is never"`
 	RetryCount   int             `yaml:"retry_count" doc:"retries before the QP gives up (NCCL_IB_RETRY_CNT)"`
-	LossDistance int             `yaml:"loss_distance" doc:"place: how many packets behind the newest a missing one counts as lost"`
+	LossDistance int             `yaml:"loss_distance" doc:"place, ppcid: how many packets behind the newest a missing one counts as lost; unset: 4096, with ppcid half of what its layout can order"`
 	Window       units.Bytes     `yaml:"window" doc:"bytes a QP may have unacknowledged; unset: no limit, with irn one bandwidth-delay product and with uec one and a half"`
 	AckPriority  int             `yaml:"ack_priority" doc:"priority of ACKs and NAKs; unset: that of the data, with uec 7"`
 	IRN          IRNConfig       `yaml:"irn" doc:"parameters of the transport irn"`
 	UEC          UECConfig       `yaml:"uec" doc:"parameters of the transport uec"`
+	PPCID        PPCIDConfig     `yaml:"ppcid" doc:"parameters of the transport ppcid"`
 	Control      Control         `yaml:"control" doc:"congestion control"`
 	DCQCN        DCQCNConfig     `yaml:"dcqcn" doc:"parameters of dcqcn"`
 	HPCC         cc.HPCCConfig   `yaml:"hpcc" doc:"parameters of hpcc"`
@@ -181,13 +183,14 @@ const (
 	SlowReceiver FaultKind = "slow-receiver" // the host behind NIC port Port drains at Rate
 	SwitchReboot FaultKind = "switch-reboot" // all links of the switch of Port are down
 	NICReset     FaultKind = "nic-reset"     // the link of NIC port Port is down, and its QPs are lost for good
+	ChecksumDrop FaultKind = "checksum-drop" // packets leaving Port with a UDP checksum that is not 0 are lost, and no counter tells
 )
 
 // Choices lists the faults.
 func (FaultKind) Choices() []string {
 	return []string{
 		string(LinkDown), string(OneWayDown), string(RateDegraded), string(BitErrors), string(SilentDrop), string(SlowReceiver),
-		string(SwitchReboot), string(NICReset),
+		string(SwitchReboot), string(NICReset), string(ChecksumDrop),
 	}
 }
 

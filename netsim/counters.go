@@ -20,12 +20,15 @@ const (
 	DropTrimmed                        // lost its payload to a full queue and went on without
 	DropWatchdog                       // was in, or for, a queue that the PFC watchdog has taken for stormed
 	DropSilent                         // lost by a port that counts no loss
+	DropChecksum                       // had a UDP checksum that a middlebox does not let pass
+	DropMisread                        // its context id made no sense to the receiver
+	DropAmbiguous                      // too far from what was expected for the sequence bits of its context id
 	DropReasons
 )
 
 var dropNames = [DropReasons]string{
 	"buffer full", "headroom full", "corrupt", "link down", "no route", "out of order", "stale", "trimmed",
-	"watchdog", "silent",
+	"watchdog", "silent", "udp checksum", "context id misread", "context id ambiguous",
 }
 
 func (r DropReason) String() string { return dropNames[r] }

@@ -65,6 +65,10 @@ func Defaults(c Config) Config {
 	n.UEC.Reach = or(n.UEC.Reach, 4096) // ours: 16 MiB, beyond any window that makes sense at a few microseconds
 	n.Timeout = or(n.Timeout, 20)       // NCCL_IB_TIMEOUT since NCCL 2.23, 18 before
 	n.RetryCount = or(n.RetryCount, 7)  // NCCL_IB_RETRY_CNT, the most the verbs allow
+	n.PPCID = ppcidDefaults(n.PPCID)
+	if n.Transport == PPCID { // what lies further ahead is dropped, so that a gap has to be told lost before
+		n.LossDistance = or(n.LossDistance, n.PPCID.Layout.Window()/2)
+	}
 	n.LossDistance = or(n.LossDistance, 4096)
 	n.Control = or(n.Control, DCQCN)
 	n.DCQCN = dcqcnDefaults(n.DCQCN)
@@ -137,7 +141,7 @@ func (c Config) Validate() error {
 	wrong(s.Queue < 0 || s.Queue > 0 && s.Queue < n.MTU+headerBytes, "switch queue %v: must hold at least one packet of %v", s.Queue, n.MTU+headerBytes)
 	wrong(s.Trim.Priority < 0 || s.Trim.Priority >= Priorities, "switch trim priority %d: must be 0 to %d", s.Trim.Priority, Priorities-1)
 	wrong(s.Trim.Size < headerBytes || s.Trim.Size > 16384, "switch trim size %v: must be %d to 16384 bytes", s.Trim.Size, headerBytes)
-	wrong(s.Trim.On && n.Transport != UEC && n.Transport != Place, "switch trim: %s does not understand a packet without payload; set the nic transport to %s or %s", n.Transport, UEC, Place)
+	wrong(s.Trim.On && n.Transport != UEC && n.Transport != Place && n.Transport != PPCID, "switch trim: %s does not understand a packet without payload; set the nic transport to %s, %s or %s", n.Transport, UEC, Place, PPCID)
 	for _, p := range s.Lossless {
 		wrong(s.Trim.On && p == s.Trim.Priority, "switch trim priority %d: is lossless; trimmed packets need a lossy one", p)
 		wrong(p < 0 || p >= Priorities, "switch lossless priority %d: must be 0 to %d", p, Priorities-1)
@@ -162,6 +166,7 @@ func (c Config) Validate() error {
 	wrong(n.RetryCount < 0 || n.RetryCount > 7, "nic retry_count %d: must be 0 to 7 (3 bits)", n.RetryCount)
 	wrong(n.Window < 0 || n.Window > 0 && n.Window < n.MTU, "nic window %v: must hold at least one packet of %v", n.Window, n.MTU)
 	wrong(n.LossDistance < 1 || n.LossDistance > 1<<20, "nic loss_distance %d: must be 1 to %d packets", n.LossDistance, 1<<20)
+	n.PPCID.validate(wrong)
 	c.validateControl(wrong)
 	wrong(n.Latency < 0, "nic latency %v: must not be negative", n.Latency)
 	c.validatePath(wrong)
@@ -169,7 +174,7 @@ func (c Config) Validate() error {
 		wrong(f.At < 0 || f.For < 0 || f.Detect < 0 || f.Recover < 0 || f.Every < 0, "fault %d: times must not be negative", i)
 		wrong(f.Every > 0 && (f.For == 0 || f.For >= f.Every), "fault %d: to come back every %v it must last for less than that, and for more than 0", i, f.Every)
 		switch f.Kind {
-		case LinkDown, OneWayDown, SwitchReboot, NICReset:
+		case LinkDown, OneWayDown, SwitchReboot, NICReset, ChecksumDrop:
 		case SilentDrop:
 			wrong(!(f.Loss > 0 && f.Loss <= 1), "fault %d (%s): loss %v must be above 0 and at most 1", i, f.Kind, f.Loss)
 			wrong(!(f.Flows >= 0 && f.Flows <= 1), "fault %d (%s): flows %v must be 0 to 1", i, f.Kind, f.Flows)

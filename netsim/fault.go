@@ -37,6 +37,8 @@ func (n *Network) begin(i uint32) {
 		n.setBER(f.Port, f.BER)
 	case SilentDrop:
 		n.setLoss(f.Port, f.Loss, f.Flows)
+	case ChecksumDrop:
+		n.setStrict(f.Port, true)
 	case SlowReceiver:
 		c := &n.nics[p.node]
 		c.drain = units.NewLine(f.Rate)
@@ -65,6 +67,8 @@ func (n *Network) heal(i uint32) {
 		n.setBER(f.Port, n.f.Ports[f.Port].BER)
 	case SilentDrop:
 		n.setLoss(f.Port, 0, 0)
+	case ChecksumDrop:
+		n.setStrict(f.Port, false)
 	case SlowReceiver:
 		c := &n.nics[p.node]
 		c.slow = false

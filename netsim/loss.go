@@ -12,15 +12,21 @@ type losses struct {
 	p      uint64 // chance that a packet of the last size is wrong, of 2^53
 	silent uint64 // chance that one is lost without a trace, of 2^53
 	flows  uint64 // flows concerned: those whose hash is below, of 2^32
+	strict bool   // a middlebox loses packets whose UDP checksum is not 0
 }
 
 // spoil decides whether a packet arrives wrong, 1-(1-BER)^bits, or not at all. The floats decide only whether, never when. A packet that is
 // lost flies on, so that the order of events is that of an undisturbed link; its destination is none, and its PSN says why.
-func (n *Network) spoil(pi uint32, pk *packet) {
+func (n *Network) spoil(pi uint32, pk *packet, k uint32) {
 	b := &n.ber[pi]
 	if n.deaf[pi] > 0 {
 		pk.flags |= corrupt
 		pk.dst, pk.psn = none, uint32(DropLinkDown)
+		return
+	}
+	if b.strict && n.context.ids != nil && pk.kind() == data && n.context.ids[k] != 0 {
+		pk.flags |= corrupt
+		pk.dst, pk.psn = none, uint32(DropChecksum)
 		return
 	}
 	if b.silent > 0 && uint64(pk.hash*0x9e3779b1) < b.flows && n.rngs[pi].Uint64()>>11 < b.silent {
@@ -60,6 +66,13 @@ func (n *Network) setBER(pi uint32, ber float64) {
 	n.markDirty(pi)
 }
 
+// setStrict makes a port lose the packets that carry a UDP checksum other than 0, as a security group does that knows of RoCEv2 no more than
+// that it leaves the checksum out (S0.15). Only the ppcid transport sends any.
+func (n *Network) setStrict(pi uint32, on bool) {
+	n.ber[pi].strict = on
+	n.markDirty(pi)
+}
+
 // setLoss makes a port lose a share of the packets of a share of the flows, 0 for all flows.
 func (n *Network) setLoss(pi uint32, loss, flows float64) {
 	b := &n.ber[pi]
@@ -71,7 +84,7 @@ func (n *Network) setLoss(pi uint32, loss, flows float64) {
 }
 
 func (n *Network) markDirty(pi uint32) {
-	n.ports[pi].dirty = n.ber[pi].ber > 0 || n.ber[pi].silent > 0 || n.deaf[pi] > 0
+	n.ports[pi].dirty = n.ber[pi].ber > 0 || n.ber[pi].silent > 0 || n.ber[pi].strict || n.deaf[pi] > 0
 }
 
 // deafen loses all that leaves a port, what flies included. Pauses sent from there are lost too: one that holds the peer has to be repeated,

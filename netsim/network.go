@@ -91,6 +91,7 @@ type Network struct {
 	echo      echo
 	watchdog  watchdog
 	trace     *trace
+	context   contextIDs
 	probe     Probe
 
 	reductions           []reduction
@@ -150,6 +151,9 @@ func New(f *fabric.Fabric, plan *workload.Plan, c Config) (*Network, error) {
 		return nil, err
 	}
 	n.buildControl(c)
+	if err := n.buildContextIDs(c); err != nil {
+		return nil, err
+	}
 	if err := n.shareBuffers(c); err != nil {
 		return nil, err
 	}

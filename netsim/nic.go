@@ -47,6 +47,9 @@ func (n *Network) sendData(pi uint32, p *port, prio uint8) {
 	if n.notes != nil {
 		n.noteSent(q, s, k)
 	}
+	if n.context.ids != nil {
+		n.contextID(q, s, k)
+	}
 	c := &n.nicCounters[s.src]
 	c.TxDataBytes += uint64(payload)
 	if seq < s.top {

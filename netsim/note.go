@@ -34,6 +34,9 @@ func (n *Network) needHops(each int) {
 
 // growSides keeps what lies beside the packets as long as the pool.
 func (n *Network) growSides() {
+	if n.context.ids != nil {
+		n.context.ids = append(n.context.ids, 0)
+	}
 	if n.notes != nil {
 		n.notes = append(n.notes, note{})
 	}
@@ -49,6 +52,9 @@ func (n *Network) growSides() {
 
 // swapSides exchanges what lies beside two packets.
 func (n *Network) swapSides(a, b uint32) {
+	if x := n.context.ids; x != nil {
+		x[a], x[b] = x[b], x[a]
+	}
 	if n.notes != nil {
 		n.notes[a], n.notes[b] = n.notes[b], n.notes[a]
 	}

@@ -160,6 +160,9 @@ func (n *Network) open(c *conn) {
 		if n.trace != nil {
 			n.trace.open(qb)
 		}
+		if n.context.ids != nil {
+			n.openContext(qb, i%max(len(src), len(dst)))
+		}
 	}
 }
 

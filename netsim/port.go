@@ -80,7 +80,7 @@ func (n *Network) transmit(pi uint32, p *port, k uint32) {
 	e.txBytes += uint64(pk.size)
 	e.txPacket++
 	if p.dirty {
-		n.spoil(pi, pk)
+		n.spoil(pi, pk, k)
 	}
 	if n.telemetry != nil && !p.host && pk.kind() == data {
 		n.stamp(pi, p, k)

@@ -108,6 +108,9 @@ func (n *Network) receiveData(ep, q, k uint32) {
 		n.drop(n.nics[ep].port, k, DropStale)
 		return
 	}
+	if n.context.ids != nil && !n.understood(ep, q, k) {
+		return
+	}
 	c := &n.nicCounters[ep]
 	c.RxDataBytes += uint64(pk.size - headerBytes)
 	if pk.flags&asksAck != 0 {

@@ -21,7 +21,7 @@ func (n *Network) configureTransport(c NICConfig) {
 	n.lossDistance = uint64(c.LossDistance)
 	reach := uint64(c.UEC.Reach)
 	switch c.Transport {
-	case Place:
+	case Place, PPCID:
 		n.transport, n.missing = tPlace, []missing{}
 		reach = n.lossDistance * 4 // room for what arrives while the lost packet is sent again
 	case IRN:

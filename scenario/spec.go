@@ -127,6 +127,7 @@ func (s *Scenario) checkWith(problems *spec.Problems, job func(f *fabric.Fabric,
 	if f != nil {
 		job(f, s.doc.Reporter(problems, ""))
 		s.faults(f, s.doc.Reporter(problems, ""))
+		s.firmware(f, s.doc.Reporter(problems, ""))
 	}
 	if err := s.config(nil).Validate(); err != nil {
 		*problems = append(*problems, s.doc.Problem("", err.Error()))
@@ -190,6 +191,15 @@ func (s *Scenario) faults(f *fabric.Fabric, report func(path, text string)) []ne
 			Detect: ft.Detect, Recover: ft.Recover, Every: ft.Every})
 	}
 	return out
+}
+
+// firmware checks the hosts that have a layout of their own.
+func (s *Scenario) firmware(f *fabric.Fabric, report func(path, text string)) {
+	for i, h := range s.NIC.PPCID.Hosts {
+		if id, ok := f.NodeByName(h.Host); !ok || f.Nodes[id].Role != fabric.Host {
+			report(fmt.Sprintf("nic.ppcid.hosts[%d].host", i), fmt.Sprintf("no host is called %q", h.Host))
+		}
+	}
 }
 
 // port finds the port a fault is about.
