@@ -8,10 +8,13 @@ import (
 	"strings"
 )
 
-// Axis is one field of a scenario and the values it takes in a sweep: a list, or a range from..to with a step.
+// Axis is one field of a scenario and the values it takes in a sweep: a list, or a range from..to with a step. Or it is a name of its own,
+// and its values are names that stand for settings of several fields (SweepPlan).
 type Axis struct {
 	Path   string
 	Values []string // of a list
+
+	sets [][]Setting // by value, of an axis of names
 
 	from, to, step float64 // of a range
 	unit           string  // that its numbers carry
@@ -124,13 +127,32 @@ func (a *Axis) At(i int) string {
 	return strconv.FormatFloat(roundTo(v, 12), 'f', -1, 64) + a.unit
 }
 
+// Settings are the fields that value i sets.
+func (a *Axis) Settings(i int) []Setting {
+	if a.sets != nil {
+		return a.sets[i]
+	}
+	return []Setting{{a.Path, a.At(i)}}
+}
+
 func roundTo(v float64, digits int) float64 {
 	r, _ := strconv.ParseFloat(strconv.FormatFloat(v, 'g', digits, 64), 64)
 	return r
 }
 
-// String is the text that ParseAxis reads.
+// String is the text that ParseAxis reads; of an axis of names, all that it stands for.
 func (a *Axis) String() string {
+	if a.sets != nil {
+		var list []string
+		for i, name := range a.Values {
+			text := name
+			for _, x := range a.sets[i] {
+				text += "; " + x.String()
+			}
+			list = append(list, "{"+text+"}")
+		}
+		return a.Path + "=" + strings.Join(list, ",")
+	}
 	if a.Values != nil {
 		return a.Path + "=" + strings.Join(a.Values, ",")
 	}

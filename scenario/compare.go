@@ -209,7 +209,11 @@ func (f *Figures) list() []figure {
 		add("ECN marks", "packets", float64(n.ECNMarked))
 		add("CNPs", "packets", float64(n.CNPs))
 		add("sent again", "packets", float64(n.Retransmitted))
+		add("sent again share", "share", n.RetransmittedShare)
 		add("out of order", "packets", float64(n.OutOfOrder))
+		add("late share", "share", n.Reordering.LateShare)
+		add("overtaken by p99", "packets", float64(n.Reordering.P99))
+		add("overtaken by max", "packets", float64(n.Reordering.Max))
 		add("timeouts", "timeouts", float64(n.Timeouts))
 		add("drops", "packets", float64(n.Dropped))
 	}

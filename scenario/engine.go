@@ -46,10 +46,12 @@ type Transport struct {
 	Timeouts      uint64 // retransmission timers that fired
 	GaveUp        uint64 // QPs that reached their last retry
 	CNPs          uint64 // congestion notifications sent
+	DataPackets   uint64 // full packets that the payload sent would fill, repeats included
 }
 
-func transportOf(f *fabric.Fabric, net *netsim.Network) *Transport {
+func transportOf(f *fabric.Fabric, net *netsim.Network, mtu units.Bytes) *Transport {
 	t := &Transport{}
+	var payload uint64
 	for ep := range f.Endpoints {
 		c := net.NIC(int32(ep))
 		t.Retransmitted += c.RetransmitPackets
@@ -57,7 +59,9 @@ func transportOf(f *fabric.Fabric, net *netsim.Network) *Transport {
 		t.Timeouts += c.LocalAckTimeout
 		t.GaveUp += c.RetryExceeded
 		t.CNPs += c.CNPSent
+		payload += c.TxDataBytes
 	}
+	t.DataPackets = payload / uint64(mtu)
 	return t
 }
 

@@ -58,11 +58,25 @@ type Network struct {
 	ECNMarked     uint64  `json:"ecn_marked_packets"`
 	CNPs          uint64  `json:"cnps"`
 	Retransmitted uint64  `json:"retransmitted_packets"`
-	OutOfOrder    uint64  `json:"out_of_order_packets"`
-	Timeouts      uint64  `json:"timeouts"`
-	GaveUp        uint64  `json:"qps_given_up"`
-	Dropped       uint64  `json:"dropped_packets"`
-	PacketHops    uint64  `json:"packet_hops"`
+	// RetransmittedShare is Retransmitted over the full packets that all payload sent would fill.
+	RetransmittedShare float64 `json:"retransmitted_share"`
+	OutOfOrder         uint64  `json:"out_of_order_packets"`
+	Timeouts           uint64  `json:"timeouts"`
+	GaveUp             uint64  `json:"qps_given_up"`
+	Dropped            uint64  `json:"dropped_packets"`
+	PacketHops         uint64  `json:"packet_hops"`
+	// Reordering is what only a simulator knows: how far packets of a QP overtook each other.
+	Reordering Reordering `json:"reordering"`
+}
+
+// Reordering is by how many packets of its QP those that came late were overtaken. Percentiles are at most a quarter too large.
+type Reordering struct {
+	Late      uint64  `json:"late_packets"`
+	LateShare float64 `json:"late_share"` // of the full packets that all payload sent would fill
+	P50       uint64  `json:"p50_packets"`
+	P99       uint64  `json:"p99_packets"`
+	Max       uint64  `json:"max_packets"`
+	HeldBytes int64   `json:"held_bytes"` // most payload beyond a gap at one NIC
 }
 
 // Link is one direction of a link and the share of the run that it was busy.
@@ -98,6 +112,14 @@ func (r *Run) Figures() Figures {
 		}
 		for _, d := range r.Summary.Drops {
 			n.Dropped += d
+		}
+		if t.DataPackets > 0 {
+			n.RetransmittedShare = math.Min(1, float64(t.Retransmitted)/float64(t.DataPackets))
+		}
+		late := r.Summary.Reordering
+		n.Reordering = Reordering{Late: late.Late, P50: late.P50, P99: late.P99, Max: late.Max, HeldBytes: int64(late.HeldPeak)}
+		if t.DataPackets > 0 {
+			n.Reordering.LateShare = math.Min(1, float64(late.Late)/float64(t.DataPackets))
 		}
 		f.Network = n
 	}

@@ -104,7 +104,7 @@ func (s *Scenario) packets(ctx context.Context, progress func(done float64), log
 	if r.Summary, err = net.Finish(); err != nil {
 		return nil, fmt.Errorf("scenario: %w", err)
 	}
-	r.Times, r.Transport = net.Ops(), transportOf(f, net)
+	r.Times, r.Transport = net.Ops(), transportOf(f, net, c.NIC.MTU)
 	return r, nil
 }
 

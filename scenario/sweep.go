@@ -67,8 +67,10 @@ func (s *Sweep) Prepare() error {
 		}
 		const most = 100 // values of a long range differ in nothing that reading would tell
 		for v := range min(a.Count(), most) {
-			if err := s.Source.readable(Setting{a.Path, a.At(v)}); err != nil {
-				return err
+			for _, x := range a.Settings(v) {
+				if err := s.Source.readable(x); err != nil {
+					return err
+				}
 			}
 		}
 	}
@@ -169,7 +171,7 @@ func (s *Sweep) run(ctx context.Context, point int, progress func(done float64))
 	r := &Result{Index: point, Set: s.Values(point)}
 	var set []Setting
 	for i := range s.Axes {
-		set = append(set, Setting{s.Axes[i].Path, r.Set[i]})
+		set = append(set, s.Axes[i].Settings(int(s.points[point][i]))...)
 	}
 	sc, err := s.Source.With(set...)
 	if err == nil {

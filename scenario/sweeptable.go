@@ -30,6 +30,8 @@ type TableRow struct {
 	Text    []string
 	Figures []*float64
 	Error   string
+
+	Unfinished bool // the run stalled or was cut
 }
 
 // Table lays results out. Columns of figures come in the order in which the points first have them.
@@ -43,6 +45,7 @@ func (s *Sweep) Table(results []Result) *Table {
 	for _, r := range results {
 		row := TableRow{Index: r.Index, Text: r.Set, Error: r.Error}
 		if r.Figures != nil {
+			row.Unfinished = r.Figures.Stalled || r.Figures.Cut
 			for _, f := range r.Figures.list() {
 				k, ok := at[f.name]
 				if !ok {

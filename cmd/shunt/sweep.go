@@ -30,16 +30,21 @@ type sweepOptions struct {
 func (a *app) sweepCommand() *cobra.Command {
 	o := sweepOptions{engine: engineFlag{scenario.Packets}}
 	c := &cobra.Command{
-		Use:   "sweep PATH --over FIELD=VALUES...",
+		Use:   "sweep PATH [--over FIELD=VALUES...]",
 		Short: "run a scenario over a grid of values",
 		Long: `Sweep runs a scenario with every combination of values of its --over fields, or with --random some of them, one run a core. Any
 field can be swept: VALUES is a list, a range 1..10, or a range with a step 100KB..800KB/100KB. Points that differ in the seed
 alone are taken together.
 
+A folder may hold sweep.yaml beside its scenario.yaml: axes whose values have names and set several fields each, and the tables that the
+results are shown in. --over then takes other values for a field of it, or some of the names of an axis, or adds an axis.
+
 With -o the results are kept as they come, in results.jsonl; the same command goes on where it was when it was stopped or
 killed. At the end results.csv and results.parquet are written beside it.`,
 		Example: `  shunt sweep examples/ecn-too-low --over switch.ecn.kmin=8KB,100KB,800KB --over seed=1..5 -o ecn
   shunt sweep examples/moe-collision --over path_choice=ecmp,ecmp-qpn --over nic.qps=1..8 --random 10
+  shunt sweep examples/spray-shootout
+  shunt sweep examples/spray-shootout --over scheme=ecmp,reps --over seed=1..20
   shunt sweep scenario.yaml --over 'faults[0].at=0us..2ms/100us' --engine flow --by 'step p99'`,
 		Args: cobra.ExactArgs(1),
 		RunE: func(c *cobra.Command, args []string) error { return a.sweep(c.Context(), args[0], o) },
@@ -54,10 +59,31 @@ killed. At the end results.csv and results.parquet are written beside it.`,
 	f.StringVar(&o.by, "by", "", "the figure to rank by (default: the step, or the first collective's busbw)")
 	f.IntVar(&o.top, "top", 10, "how many combinations to list")
 	f.BoolVar(&o.json, "json", false, "print all results as JSON, one a line")
-	if err := c.MarkFlagRequired("over"); err != nil {
-		panic(err) // the flag is defined a few lines up
-	}
 	return c
+}
+
+// axes are those of the command line, and of the plan that the folder has; plan is nil where it has none.
+func (o *sweepOptions) axes(path string) (axes []scenario.Axis, plan *scenario.SweepPlan, err error) {
+	for _, text := range o.over {
+		axis, err := scenario.ParseAxis(text)
+		if err != nil {
+			return nil, nil, fail(exitUsage, "--over: %w", err)
+		}
+		axes = append(axes, axis)
+	}
+	if !scenario.HasSweepPlan(path) {
+		if len(axes) == 0 {
+			return nil, nil, fail(exitUsage, "nothing is swept; write --over FIELD=VALUES, or %s in the folder of the scenario", scenario.SweepPlanName)
+		}
+		return axes, nil, nil
+	}
+	if plan, err = scenario.ReadSweepPlan(path); err != nil {
+		return nil, nil, failed(err)
+	}
+	if axes, err = plan.Axes(axes); err != nil {
+		return nil, nil, &failure{exitUsage, err}
+	}
+	return axes, plan, nil
 }
 
 func (a *app) sweep(ctx context.Context, path string, o sweepOptions) error {
@@ -71,14 +97,11 @@ func (a *app) sweep(ctx context.Context, path string, o sweepOptions) error {
 	if o.jobs == 0 {
 		o.jobs = runtime.GOMAXPROCS(0)
 	}
-	s := &scenario.Sweep{Source: src, Random: o.random, Seed: o.randomSeed, Engine: o.engine.Engine}
-	for _, text := range o.over {
-		axis, err := scenario.ParseAxis(text)
-		if err != nil {
-			return fail(exitUsage, "--over: %w", err)
-		}
-		s.Axes = append(s.Axes, axis)
+	axes, plan, err := o.axes(path)
+	if err != nil {
+		return err
 	}
+	s := &scenario.Sweep{Source: src, Axes: axes, Random: o.random, Seed: o.randomSeed, Engine: o.engine.Engine}
 	if err := s.Prepare(); err != nil {
 		return &failure{exitUsage, err}
 	}
@@ -110,7 +133,7 @@ func (a *app) sweep(ctx context.Context, path string, o sweepOptions) error {
 			return failed(err)
 		}
 	}
-	if err := a.sweepOutput(s, table, results, had, o); err != nil {
+	if err := a.sweepOutput(s, table, plan, results, had, o); err != nil {
 		return err
 	}
 	if interrupted {
@@ -120,7 +143,7 @@ func (a *app) sweep(ctx context.Context, path string, o sweepOptions) error {
 }
 
 // sweepOutput prints the results, or the best of them.
-func (a *app) sweepOutput(s *scenario.Sweep, table *scenario.Table, results []scenario.Result, had int, o sweepOptions) error {
+func (a *app) sweepOutput(s *scenario.Sweep, table *scenario.Table, plan *scenario.SweepPlan, results []scenario.Result, had int, o sweepOptions) error {
 	if o.json {
 		for _, r := range results {
 			if err := a.encode(r); err != nil {
@@ -145,6 +168,24 @@ func (a *app) sweepOutput(s *scenario.Sweep, table *scenario.Table, results []sc
 	}
 	if failures > 1 {
 		fmt.Fprintf(&b, "%s points in all could not be run\n", count(uint64(failures)))
+	}
+	kept := ""
+	if o.out != "" && len(results) == s.Points() {
+		kept = fmt.Sprintf("\nkept in %s: %s, %s, %s\n", o.out, scenario.SweepResults, scenario.SweepCSV, scenario.SweepParquet)
+	}
+	if plan != nil && len(plan.Tables) > 0 && o.by == "" {
+		for _, t := range plan.Tables {
+			sheets, err := table.Sheets(t)
+			if err != nil {
+				fmt.Fprintf(&b, "\n%v\n", err)
+				continue
+			}
+			for i := range sheets {
+				b.WriteString("\n" + sheetText(&sheets[i]))
+			}
+		}
+		_, err := fmt.Fprint(a.stdout, b.String()+kept)
+		return written(err)
 	}
 	by := o.by
 	if by == "" {
@@ -180,10 +221,7 @@ func (a *app) sweepOutput(s *scenario.Sweep, table *scenario.Table, results []sc
 		t.add(append(row, runs)...)
 	}
 	fmt.Fprintf(&b, "\nbest by %s%s\n%s", by, ifText(len(list) > o.top, fmt.Sprintf(", %d of %s combinations", o.top, count(uint64(len(list))))), t.String())
-	if o.out != "" && len(results) == s.Points() {
-		fmt.Fprintf(&b, "\nkept in %s: %s, %s, %s\n", o.out, scenario.SweepResults, scenario.SweepCSV, scenario.SweepParquet)
-	}
-	_, err := fmt.Fprint(a.stdout, b.String())
+	_, err := fmt.Fprint(a.stdout, b.String()+kept)
 	return written(err)
 }
 
