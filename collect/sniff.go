@@ -111,7 +111,6 @@ const (
 	SwitchQueues      Format = "show queue counters"
 	SwitchMarking     Format = "show ecn"
 	SwitchResources   Format = "crm show resources"
-	SwitchResources   Format = "crm show resources"
 	ConfigDB          Format = "config_db.json"
 	PyTorchLog        Format = Format(joblog.PyTorch)
 	UCXLog            Format = Format(joblog.UCX)
@@ -204,7 +203,6 @@ var kinds = []kind{
 	{SwitchPause, "P", sonic.StartsPause, func(_ *session, f *fragment.Fragment) parser { return sonic.NewPause(f) }},
 	{SwitchQueues, "P", sonic.StartsQueues, func(_ *session, f *fragment.Fragment) parser { return sonic.NewQueues(f) }},
 	{SwitchMarking, "P", sonic.StartsMarking, func(_ *session, f *fragment.Fragment) parser { return sonic.NewMarking(f) }},
-	{SwitchResources, "RST", sonic.StartsResources, func(_ *session, f *fragment.Fragment) parser { return sonic.NewResources(f) }},
 	{SwitchResources, "RST", sonic.StartsResources, func(_ *session, f *fragment.Fragment) parser { return sonic.NewResources(f) }},
 	{PairTable, lower + upper, nettest.StartsMatrix, func(_ *session, f *fragment.Fragment) parser { return nettest.NewMatrix(f) }},
 	{EthtoolStatistics, lower + "N[", ethtool.StartsStatistics, func(_ *session, f *fragment.Fragment) parser { return ethtool.NewStatistics(f) }},
