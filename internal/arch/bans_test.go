@@ -11,7 +11,7 @@ import (
 
 // reproducible lists the packages in which a run must come out the same on every machine and at every
 // GOMAXPROCS.
-var reproducible = []string{"netsim", "netsim/...", "workload", "flowsim"}
+var reproducible = []string{"netsim", "netsim/...", "workload", "flowsim", "spray"}
 
 // bans gives, for the packages above, the imports that would let something but the scenario and its seed decide.
 var bans = map[string]string{

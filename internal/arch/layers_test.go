@@ -22,7 +22,7 @@ var layers = map[string]int{
 	"netsim": 3, "netsim/...": 3, "flowsim": 3, "collect": 3, "collect/...": 3, "store": 3,
 	"diagnose": 4, "guard": 4, "lookback": 4, "collect/simtap": 4, "interop": 4, "interop/...": 4,
 	"report": 5, "rules": 5, "scenario": 5, "plan": 5, "place": 5, "tune": 5,
-	"drill": 6, "lab": 6, "internal/...": 6, "web": 6, "validation": 6, "validation/...": 6,
+	"claims": 6, "drill": 6, "lab": 6, "internal/...": 6, "web": 6, "validation": 6, "validation/...": 6,
 	"internal/actuate": 7,
 	"cmd/...":          8, "examples/...": 8,
 }
@@ -30,6 +30,7 @@ var layers = map[string]int{
 // within lists who of one layer may import whom all the same.
 var within = map[string][]string{
 	"internal/spec": {"units"}, // its schema knows the text forms of quantities
+	"spray":         {"packet"}, // a PPCID is carried in a frame
 	"netsim":        {"netsim/cc", "netsim/route"},
 	"flowsim":       {"netsim/route"}, // the same hash, so that flows take the paths of packets
 	"collect":       {"collect/..."},
