@@ -29,7 +29,7 @@ var layers = map[string]int{
 
 // within lists who of one layer may import whom all the same.
 var within = map[string][]string{
-	"internal/spec": {"units"}, // its schema knows the text forms of quantities
+	"internal/spec": {"units"},  // its schema knows the text forms of quantities
 	"spray":         {"packet"}, // a PPCID is carried in a frame
 	"netsim":        {"netsim/cc", "netsim/route"},
 	"flowsim":       {"netsim/route"}, // the same hash, so that flows take the paths of packets
