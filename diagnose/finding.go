@@ -85,6 +85,15 @@ type Fix struct {
 	Commands []string `json:"commands,omitempty"` // to copy, never run by Shunt
 	Try      []Change `json:"try,omitempty"`      // the same in the shared names of settings, for a what-if
 	Trial    *Trial   `json:"trial,omitempty"`
+	// Others are changes that are advised for the same trouble, tried beside the fix so that it shows what each is worth.
+	Others []Alternative `json:"others,omitempty"`
+}
+
+// Alternative is another change for the same finding.
+type Alternative struct {
+	Text  string   `json:"text"`
+	Try   []Change `json:"try,omitempty"`
+	Trial *Trial   `json:"trial,omitempty"`
 }
 
 // Change sets a setting (evidence.Setting's names).

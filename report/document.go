@@ -153,6 +153,11 @@ func findingSection(f diagnose.Finding) section {
 			list = append(list, pair{Key: "fix", Commands: commands})
 		}
 	}
+	var others []string
+	for _, o := range f.Fix.Others {
+		others = append(others, alternative(o))
+	}
+	add("or", others...)
 	add("settle", f.Settle)
 	if paged(f.Code) {
 		list = append(list, pair{Key: "more", Commands: []string{"shunt codes " + f.Code}})

@@ -144,6 +144,14 @@ func (t writer) fix(f diagnose.Fix) {
 	for _, c := range f.Commands {
 		t.line(strings.Repeat(" ", column+2) + t.o.clean(c))
 	}
+	for _, o := range f.Others {
+		t.keyword("or:", alternative(o))
+	}
+}
+
+// alternative is another change for the same trouble, with what trying it came to.
+func alternative(o diagnose.Alternative) string {
+	return strings.TrimSuffix(o.Text+"; "+trial(o.Trial), "; ")
 }
 
 // trial is the outcome of the fix in the simulator: "simulated: 319 ms, was 412 (-93 +- 6, 3 seeds)", means over the seeds. A change that is no larger

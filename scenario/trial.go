@@ -88,26 +88,33 @@ func (s *Scenario) try(ctx context.Context, out *Outcome, seeds int, progress fu
 	}
 	type job struct {
 		scenario *Scenario
-		finding  int // -1: without a fix
+		into     **diagnose.Trial // nil: without a fix
 		seed     int
 	}
 	var jobs []job
+	var tried []**diagnose.Trial
+	add := func(changes []diagnose.Change, into **diagnose.Trial) {
+		fixed, err := s.With(changes)
+		if len(changes) == 0 || err != nil {
+			return // a fix that this scenario cannot take is shown without a trial
+		}
+		tried = append(tried, into)
+		for seed := range seeds {
+			jobs = append(jobs, job{fixed.seeded(s.Seed + uint64(seed)), into, seed})
+		}
+	}
 	for i := range out.Result.Findings {
-		if fix := out.Result.Findings[i].Fix; len(fix.Try) > 0 {
-			fixed, err := s.With(fix.Try)
-			if err != nil {
-				continue // a fix that this scenario cannot take is shown without a trial
-			}
-			for seed := range seeds {
-				jobs = append(jobs, job{fixed.seeded(s.Seed + uint64(seed)), i, seed})
-			}
+		fix := &out.Result.Findings[i].Fix
+		add(fix.Try, &fix.Trial)
+		for j := range fix.Others {
+			add(fix.Others[j].Try, &fix.Others[j].Trial)
 		}
 	}
 	if len(jobs) == 0 {
 		return nil
 	}
 	for seed := 1; seed < seeds; seed++ { // seed 0 is the run there is already
-		jobs = append(jobs, job{s.seeded(s.Seed + uint64(seed)), -1, seed})
+		jobs = append(jobs, job{s.seeded(s.Seed + uint64(seed)), nil, seed})
 	}
 	results := make([]units.Duration, len(jobs))
 	errs := make([]error, len(jobs))
@@ -149,21 +156,19 @@ func (s *Scenario) try(ctx context.Context, out *Outcome, seeds int, progress fu
 	}
 	base := make([]units.Duration, seeds)
 	base[0] = before
-	fixed := make(map[int][]units.Duration)
+	fixed := map[**diagnose.Trial][]units.Duration{}
 	for i, j := range jobs {
-		if j.finding < 0 {
+		if j.into == nil {
 			base[j.seed] = results[i]
 			continue
 		}
-		if fixed[j.finding] == nil {
-			fixed[j.finding] = make([]units.Duration, seeds)
+		if fixed[j.into] == nil {
+			fixed[j.into] = make([]units.Duration, seeds)
 		}
-		fixed[j.finding][j.seed] = results[i]
+		fixed[j.into][j.seed] = results[i]
 	}
-	for i := range out.Result.Findings {
-		if after, ok := fixed[i]; ok {
-			out.Result.Findings[i].Fix.Trial = trial(name, base, after)
-		}
+	for _, into := range tried {
+		*into = trial(name, base, fixed[into])
 	}
 	return nil
 }

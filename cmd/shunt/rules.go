@@ -80,7 +80,7 @@ func tried(to, from []diagnose.Finding) {
 	for i := range to {
 		for _, f := range from {
 			if f.Code == to[i].Code && f.Title == to[i].Title {
-				to[i].Fix.Trial = f.Fix.Trial
+				to[i].Fix.Trial, to[i].Fix.Others = f.Fix.Trial, f.Fix.Others
 			}
 		}
 	}
