@@ -147,6 +147,7 @@ type NICConfig struct {
 	IRN          IRNConfig       `yaml:"irn" doc:"parameters of the transport irn"`
 	UEC          UECConfig       `yaml:"uec" doc:"parameters of the transport uec"`
 	PPCID        PPCIDConfig     `yaml:"ppcid" doc:"parameters of the transport ppcid"`
+	Deal         DealConfig      `yaml:"deal" doc:"how a GPU with several NICs deals its messages over them"`
 	Control      Control         `yaml:"control" doc:"congestion control"`
 	DCQCN        DCQCNConfig     `yaml:"dcqcn" doc:"parameters of dcqcn"`
 	HPCC         cc.HPCCConfig   `yaml:"hpcc" doc:"parameters of hpcc"`

@@ -65,6 +65,7 @@ func Defaults(c Config) Config {
 	n.UEC.Reach = or(n.UEC.Reach, 4096) // ours: 16 MiB, beyond any window that makes sense at a few microseconds
 	n.Timeout = or(n.Timeout, 20)       // NCCL_IB_TIMEOUT since NCCL 2.23, 18 before
 	n.RetryCount = or(n.RetryCount, 7)  // NCCL_IB_RETRY_CNT, the most the verbs allow
+	n.Deal = dealDefaults(n.Deal)
 	n.PPCID = ppcidDefaults(n.PPCID)
 	if n.Transport == PPCID { // what lies further ahead is dropped, so that a gap has to be told lost before
 		n.LossDistance = or(n.LossDistance, n.PPCID.Layout.Window()/2)
@@ -167,6 +168,7 @@ func (c Config) Validate() error {
 	wrong(n.Window < 0 || n.Window > 0 && n.Window < n.MTU, "nic window %v: must hold at least one packet of %v", n.Window, n.MTU)
 	wrong(n.LossDistance < 1 || n.LossDistance > 1<<20, "nic loss_distance %d: must be 1 to %d packets", n.LossDistance, 1<<20)
 	n.PPCID.validate(wrong)
+	n.Deal.validate(wrong)
 	c.validateControl(wrong)
 	wrong(n.Latency < 0, "nic latency %v: must not be negative", n.Latency)
 	c.validatePath(wrong)

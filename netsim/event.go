@@ -25,6 +25,7 @@ const (
 	evChunkTimeout                  // the chunks of worker arg that are late are sent again
 	evWatch                         // the PFC watchdog looks at the queues
 	evSample                        // switch arg takes the quality of its ports
+	evReadNIC                       // the host of NIC arg reads its load
 	evLinkState                     // switch arg reads the state of its links, or (generation 1) its buckets follow what it has read
 )
 

@@ -92,6 +92,7 @@ type Network struct {
 	watchdog  watchdog
 	trace     *trace
 	context   contextIDs
+	deal      dealing
 	probe     Probe
 
 	reductions           []reduction
@@ -151,7 +152,7 @@ func New(f *fabric.Fabric, plan *workload.Plan, c Config) (*Network, error) {
 		return nil, err
 	}
 	n.buildControl(c)
-	if err := n.buildContextIDs(c); err != nil {
+	if err := errors.Join(n.buildContextIDs(c), n.buildDealing(c.NIC.Deal)); err != nil {
 		return nil, err
 	}
 	if err := n.shareBuffers(c); err != nil {
@@ -336,6 +337,8 @@ func (n *Network) handle(e event) {
 		n.watch()
 	case evSample:
 		n.sampleQualities(e.arg())
+	case evReadNIC:
+		n.readNIC(e.arg())
 	case evLinkState:
 		n.readLinks(e.arg(), e.gen() != 0)
 	}

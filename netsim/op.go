@@ -111,14 +111,29 @@ func (n *Network) sendOp(id uint32, op *workload.Op) {
 			b++
 		}
 		mi := n.newMessage()
-		n.msgs[mi] = message{bytes: int64(b), rate: int64(op.Rate), op: id, qp: c.first + c.turn, next: none}
-		c.turn = (c.turn + 1) % c.qps
+		n.msgs[mi] = message{bytes: int64(b), rate: int64(op.Rate), op: id, qp: n.nextQP(c), next: none}
 		if n.nicLatency > 0 {
 			n.queue.push(newEvent(n.now+n.nicLatency, evPost, mi))
 		} else {
 			n.post(mi)
 		}
 	}
+}
+
+// nextQP is the QP of a connection that takes the next message: they have their turns, and so have the planes they lie on, unless the host deals by link
+// state. QP i lies on plane i modulo the planes.
+func (n *Network) nextQP(c *conn) uint32 {
+	turn := c.turn
+	c.turn = (c.turn + 1) % c.qps
+	if nics := uint32(len(n.f.GPUs[c.src].NICs)); n.deal.nics != nil && nics > 1 {
+		planes := c.qps / uint32(n.qps)
+		nic := uint32(n.dealt(c.src))
+		turn = turn/planes*planes + nic
+		if planes > nics { // the far end has more NICs: what goes there by the same one of ours has its turn
+			turn += (c.turn % (planes / nics)) * nics
+		}
+	}
+	return c.first + turn
 }
 
 func (n *Network) newMessage() uint32 {
