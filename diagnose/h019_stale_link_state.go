@@ -207,6 +207,7 @@ func (v *View) switchPortOf(n nic) (port, bool) {
 
 // staleRows is what shows that a host's link state comes late, and how sure that is; none where nothing tells of it.
 func (v *View) staleRows(s split) (rows []Evidence, sure float64) {
+	var late []string
 	for _, n := range s.nics {
 		if n.Spray == nil {
 			continue
@@ -217,9 +218,9 @@ func (v *View) staleRows(s split) (rows []Evidence, sure float64) {
 		}
 		for _, p := range n.Spray.Paths {
 			age, known := p.Oldest.Get()
-			if known && age > staleRefreshes*refresh {
+			if known && age > staleRefreshes*refresh && !slices.Contains(late, p.Port) {
+				late = append(late, p.Port)
 				rows = append(rows, Evidence{Layer: "NIC", What: fmt.Sprintf("oldest state of %s that %s decided by", p.Port, n.object), Seen: short(age), Expected: short(refresh) + ", one refresh", Role: "cause", From: p.Oldest.From.String()})
-				break
 			}
 		}
 	}
@@ -274,7 +275,7 @@ func (v *View) staleFinding(s split, rows []Evidence, sure float64, hosts int) F
 		f.Not = append(f.Not, "a plane that carries less (other hosts spread evenly over theirs)")
 	}
 	if s.reference {
-		f.Fix.Try = []Change{{Setting: "path.buckets.jitter", Object: s.host.Name, Value: "0"}}
+		f.Fix.Try = []Change{{Setting: "nic.deal.late", Object: s.host.Name, Value: "none"}}
 	}
 	for i, n := range s.nics {
 		id := telemetry.NICTxBytes

@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"fmt"
 	"slices"
+	"strconv"
 
 	"github.com/shunt-network/shunt/telemetry"
 	"github.com/shunt-network/shunt/units"
@@ -125,8 +126,9 @@ func (v *View) sprayedPauseFinding(hits []sprayedIntoPause, prio int8) Finding {
 		Settle:  "the path taken out of the group by hand: the pauses of the hosts must end",
 		Not:     []string{fmt.Sprintf("a slow receiver, which pauses all paths (the others stood for %.1f %% at most)", 100*worst.siblings)},
 		Fix: Fix{
-			Text: "feed pauses back to the sprayer, so that a paused path is left out at once; a lower pause threshold only makes pauses come earlier and more often",
-			Try:  []Change{{Setting: "path.buckets.pause_feedback", Value: "true"}},
+			Text:   "feed pauses back to the sprayer, so that a paused path is left out at once",
+			Try:    []Change{{Setting: "path.buckets.pause_feedback", Value: "true"}},
+			Others: v.lowerThreshold(),
 		},
 		Evidence: []Evidence{
 			{Layer: "switch", What: "time " + p.object + " was paused by " + orElse(p.Peer, "its peer"), Seen: fmt.Sprintf("%.2g %% of the time", 100*worst.paused), Expected: "under 1 %", Role: "cause", At: v.onset(telemetry.SwitchPFCRx, p.object, prio), From: v.from(telemetry.SwitchPFCRxTime, p.object, prio)},
@@ -144,8 +146,10 @@ func (v *View) sprayedPauseFinding(hits []sprayedIntoPause, prio int8) Finding {
 	if r, ok := spray.Refresh.Get(); ok {
 		f.Evidence = append(f.Evidence, Evidence{Layer: "switch", What: "refresh of the link state", Seen: short(r), From: spray.Refresh.From.String()})
 	}
-	if s, ok := v.Inv.Setting("switch.xoff"); ok {
-		f.Evidence = append(f.Evidence, Evidence{Layer: "switch", What: "pause threshold", Seen: s.Value, From: s.From.String()})
+	for _, name := range []string{"switch.xoff", "switch.alpha"} {
+		if s, ok := v.Inv.Setting(name); ok {
+			f.Evidence = append(f.Evidence, Evidence{Layer: "switch", What: "pause threshold (" + name + ")", Seen: s.Value, From: s.From.String()})
+		}
 	}
 	paused, known := 0, 0
 	for _, n := range v.nics() {
@@ -166,4 +170,22 @@ func (v *View) sprayedPauseFinding(hits []sprayedIntoPause, prio int8) Finding {
 		}
 	}
 	return f
+}
+
+// lowerThreshold is the other advice of article 000: to pause at 65 % of what pauses at 80 % now. It is tried beside the fix, because it makes pauses
+// come earlier and more often, and does not by itself end one sooner.
+func (v *View) lowerThreshold() []Alternative {
+	a := Alternative{Text: "a pause threshold of 65/80 of the present one (article 000)"}
+	if s, ok := v.Inv.Setting("switch.xoff"); ok {
+		var xoff units.Bytes
+		if err := xoff.UnmarshalText([]byte(s.Value)); err == nil && xoff > 0 {
+			a.Try = []Change{{Setting: "switch.xoff", Value: (xoff * 65 / 80).String()}}
+		}
+	}
+	if s, ok := v.Inv.Setting("switch.alpha"); ok && a.Try == nil {
+		if alpha, err := strconv.ParseFloat(s.Value, 64); err == nil && alpha > 0 {
+			a.Try = []Change{{Setting: "switch.alpha", Value: strconv.FormatFloat(alpha*65/80, 'g', 6, 64)}}
+		}
+	}
+	return []Alternative{a}
 }

@@ -123,9 +123,10 @@ func (v *View) checksumDroppedFinding(dead []brokenPair, told bool) Finding {
 		WrongIf: "RoCE between the two hosts is lost with the checksum at 0 as well",
 		Settle:  "ib_write_bw between the two hosts with the context id off; or a capture at both ends: what leaves and does not arrive",
 		Fix: Fix{
-			Text:     "let UDP 4791 with any checksum through the device that drops it (shunt spray allow renders the rule), or turn the context id off towards these hosts",
+			Text:     "let UDP 4791 with any checksum through the device that drops it",
 			Commands: []string{"shunt spray allow --for nftables", "shunt spray allow --for aws"},
-			Try:      []Change{{Setting: "nic.transport", Value: "place"}},
+			Try:      []Change{{Setting: "middlebox.udp_checksum", Value: "any"}},
+			Others:   []Alternative{{Text: "leave the field at 0, with NICs that place packets by what the RoCE headers say", Try: []Change{{Setting: "nic.transport", Value: "place"}}}},
 		},
 	}
 	first := dead[0]

@@ -59,7 +59,7 @@ func (s *Scenario) change(ch diagnose.Change) (err error) {
 			return netsim.FaultKind(f.Kind) == netsim.SlowReceiver && f.Host == host
 		})
 	default:
-		return fmt.Errorf("a scenario has no such setting")
+		return s.changeSpraying(ch)
 	}
 	return err
 }

@@ -13,6 +13,7 @@ import (
 
 	"github.com/shunt-network/shunt/diagnose"
 	"github.com/shunt-network/shunt/internal/spec"
+	"github.com/shunt-network/shunt/units"
 	"github.com/shunt-network/shunt/telemetry"
 )
 
@@ -207,7 +208,17 @@ func TestWith(t *testing.T) {
 	if len(s.Faults) != 1 || s.Background[0].Priority != 3 {
 		t.Error("the scenario itself was changed")
 	}
-	for _, bad := range []diagnose.Change{{Setting: "no.such"}, {Setting: "nic.qps", Value: "many"}, {Setting: "link.healthy", Object: "leaf9/Ethernet0"}, {Setting: "background.priority", Object: "nobody", Value: "1"}} {
+	sprayed, err := s.With([]diagnose.Change{
+		{Setting: "path.buckets.refresh", Value: "20us"}, {Setting: "path.buckets.pause_feedback", Value: "true"}, {Setting: "path.buckets.rules.limit", Value: "64"},
+		{Setting: "switch.xoff", Value: "130KB"}, {Setting: "switch.alpha", Value: "0.1"}, {Setting: "nic.ppcid.layout", Value: "v1"}, {Setting: "middlebox.udp_checksum", Value: "any"},
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if b := sprayed.Path.Buckets; b.Refresh != 20*units.Microsecond || !b.PauseFeedback || b.Rules.Limit != 64 || sprayed.Switch.XOFF != 130_000 || sprayed.Switch.Alpha != 0.1 || sprayed.NIC.PPCID.Layout != "v1" || len(sprayed.Faults) != 1 {
+		t.Errorf("%+v", sprayed)
+	}
+	for _, bad := range []diagnose.Change{{Setting: "no.such"}, {Setting: "nic.ppcid.layout", Value: "v9"}, {Setting: "path.buckets.refresh", Value: "soon"}, {Setting: "nic.qps", Value: "many"}, {Setting: "link.healthy", Object: "leaf9/Ethernet0"}, {Setting: "background.priority", Object: "nobody", Value: "1"}} {
 		if _, err := s.With([]diagnose.Change{bad}); err == nil {
 			t.Errorf("%+v was taken", bad)
 		}
