@@ -1,13 +1,16 @@
 package spray
 
 import (
-	"cmp"
 	"fmt"
 	"slices"
 )
 
-// MaxPaths is the most paths that a table can tell apart: an owner is 16 bits, and no next-hop group comes near (SONiC: 512 members).
-const MaxPaths = 1 << 16
+// MaxPaths is the most paths that a table can tell apart: an owner is 16 bits. MaxBuckets keeps the arithmetic of weights within 64 bits. No hardware
+// comes near either: next-hop groups have hundreds of members, and articles and vendors speak of thousands of buckets at most.
+const (
+	MaxPaths   = 1 << 16
+	MaxBuckets = 1 << 20
+)
 
 // TableConfig says how weights become buckets.
 type TableConfig struct {
@@ -45,19 +48,20 @@ type Table struct {
 	counts []int32  // path -> buckets
 	mask   uint32   // size-1 when that is a power of two, else 0
 	// Scratch of Reweigh, by path.
-	target, give, take, leastGive, leastTake, order []int32
-	weight, rest                                    []uint64
+	target, give, take, leastGive, leastTake []int32
+	weight, rest                             []uint64
 }
 
-// NewTable deals the buckets to the paths in turn, so that they differ by one bucket at most. It panics when there is no bucket or no path.
+// NewTable deals the buckets to the paths in turn, so that they differ by one bucket at most. It panics when there is no bucket or no path, or more
+// than there may be.
 func NewTable(buckets, paths int) *Table {
-	if buckets <= 0 || paths <= 0 || paths > MaxPaths {
+	if buckets <= 0 || buckets > MaxBuckets || paths <= 0 || paths > MaxPaths {
 		panic(fmt.Sprintf("spray: a table of %d buckets over %d paths", buckets, paths))
 	}
 	t := &Table{
 		owner: make([]uint16, buckets), counts: make([]int32, paths),
 		target: make([]int32, paths), give: make([]int32, paths), take: make([]int32, paths),
-		leastGive: make([]int32, paths), leastTake: make([]int32, paths), order: make([]int32, paths),
+		leastGive: make([]int32, paths), leastTake: make([]int32, paths),
 		weight: make([]uint64, paths), rest: make([]uint64, paths),
 	}
 	if buckets&(buckets-1) == 0 {
@@ -187,31 +191,31 @@ func (t *Table) move(n int32) int {
 	for p := range t.counts {
 		t.counts[p] += t.take[p] - t.give[p]
 	}
-	taker := 0
-	for b, o := range t.owner {
-		if t.give[o] == 0 {
-			continue
+	takers := t.leastTake[:0] // it has served too
+	for p, n := range t.take {
+		if n > 0 {
+			takers = append(takers, int32(p))
 		}
+	}
+	turn := 0
+	for b, o := range t.owner {
 		if due[o] += t.give[o]; due[o] < had[o] {
 			continue
 		}
 		due[o] -= had[o]
-		for t.take[taker] == 0 {
-			taker = t.after(taker)
+		if turn >= len(takers) {
+			turn = 0
 		}
-		t.take[taker]--
+		taker := takers[turn]
 		t.owner[b] = uint16(taker)
-		taker = t.after(taker)
+		if t.take[taker]--; t.take[taker] > 0 {
+			turn++
+			continue
+		}
+		takers[turn] = takers[len(takers)-1]
+		takers = takers[:len(takers)-1]
 	}
 	return int(n)
-}
-
-// after is the path that follows in turn.
-func (t *Table) after(path int) int {
-	if path++; path < len(t.take) {
-		return path
-	}
-	return 0
 }
 
 // apportion adds n to the list in proportion to t.weight by the method of the largest remainder (Hamilton's); of equal remainders the lower
@@ -229,15 +233,13 @@ func (t *Table) apportion(list []int32, n int32) {
 		share := w * uint64(n)
 		list[p] += int32(share / sum)
 		left -= int32(share / sum)
-		t.rest[p], t.order[p] = share%sum, int32(p)
+		t.rest[p] = share%sum<<16 | uint64(MaxPaths-1-p) // sum is below 2^30: all weights are below 2^9 times the buckets
 	}
 	if left == 0 {
 		return
 	}
-	slices.SortFunc(t.order, func(a, b int32) int {
-		return cmp.Or(cmp.Compare(t.rest[b], t.rest[a]), cmp.Compare(a, b))
-	})
-	for _, p := range t.order[:left] {
-		list[p]++
+	slices.Sort(t.rest)
+	for _, r := range t.rest[len(t.rest)-int(left):] {
+		list[MaxPaths-1-r&(MaxPaths-1)]++
 	}
 }
