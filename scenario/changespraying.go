@@ -30,6 +30,8 @@ func (s *Scenario) changeSpraying(ch diagnose.Change) (err error) {
 			return fmt.Errorf("no such layout")
 		}
 		s.NIC.PPCID.Layout, s.NIC.PPCID.Hosts = layout, nil // of all hosts
+	case "nic.deal.late": // none: the host's interrupts are handled where its link state is kept
+		s.NIC.Deal.Late = slices.DeleteFunc(slices.Clone(s.NIC.Deal.Late), func(l netsim.LateNIC) bool { return l.Host == ch.Object })
 	case "middlebox.udp_checksum": // any: whatever it is, packets pass
 		s.Faults = slices.DeleteFunc(s.Faults, func(f Fault) bool { return netsim.FaultKind(f.Kind) == netsim.ChecksumDrop })
 	default:

@@ -13,8 +13,8 @@ import (
 
 	"github.com/shunt-network/shunt/diagnose"
 	"github.com/shunt-network/shunt/internal/spec"
-	"github.com/shunt-network/shunt/units"
 	"github.com/shunt-network/shunt/telemetry"
+	"github.com/shunt-network/shunt/units"
 )
 
 var update = flag.Bool("update", false, "rewrite docs/schema/scenario.schema.json")
