@@ -254,6 +254,7 @@ func TestBadArchives(t *testing.T) {
 	}
 	s := newSession(Options{MaxUnpacked: 10_000})
 	s.walk(fstest.MapFS{"bomb.gz": {Data: bomb}, "z.log": {Data: []byte("node2:1:1 [0] NCCL INFO Using network IB\n")}}, ".", root{}, 0)
+	s.finish()
 	inv, _, _ = s.result()
 	if got := strings.Join(unread(inv), "\n"); !strings.Contains(got, "archives unpack to more than the limit") || s.unpacked > 10_000+(64<<10) {
 		t.Errorf("%d bytes unpacked: %s", s.unpacked, got)
@@ -282,6 +283,7 @@ func FuzzArchive(f *testing.F) {
 	f.Fuzz(func(t *testing.T, data []byte) {
 		s := newSession(Options{MaxUnpacked: 1 << 20})
 		s.walk(fstest.MapFS{"a": {Data: data}}, ".", root{}, 0)
+		s.finish()
 		inv, _, err := s.result()
 		if err != nil || len(inv.Files)+len(inv.Unreadable) == 0 {
 			t.Fatalf("the archive is nowhere: %v", err)

@@ -2,7 +2,12 @@ package collect
 
 import (
 	"bufio"
+	"context"
 	"fmt"
+	"io"
+	"io/fs"
+	"os"
+
 	"github.com/shunt-network/shunt/collect/flightrec"
 	"github.com/shunt-network/shunt/collect/fragment"
 	"github.com/shunt-network/shunt/collect/irq"
@@ -11,10 +16,9 @@ import (
 	"github.com/shunt-network/shunt/collect/nccl"
 	"github.com/shunt-network/shunt/collect/sysfs"
 	"github.com/shunt-network/shunt/evidence"
-	"io"
 )
 
-// session is one Load: what all files share.
+// session is the reading of some files, one after another: what they share.
 type session struct {
 	opt    Options
 	inv    *evidence.Inventory
@@ -30,19 +34,69 @@ type session struct {
 	trees  map[string]bool // copied /sys trees that are listed already
 	copied map[copied]bool // and the leaves of them that were read
 	tests  map[string]bool // of nccl-tests, named by command lines
-	files  int
+	files  int             // in archives
 	opened int
 
-	unpacked int64         // bytes that came out of archives
-	lines    *lines.Reader // of the text that is being read; there is one at a time
+	ctx      context.Context // ends the reading; a session lives for one call
+	unpacked int64           // bytes that came out of archives
+	lines    *lines.Reader   // of the text that is being read; there is one at a time
+	at       int             // the place of the file that is read in the order of all
+	growth   growth
+	done     int // items that were read
 }
 
 func newSession(opt Options) *session {
 	inv := &evidence.Inventory{}
 	events := fragment.NewEvents()
 	return &session{
-		opt: opt.filled(), inv: inv, events: events, nccl: nccl.NewLog(inv, events), job: joblog.New(inv, events), tree: sysfs.NewTree(), pci: sysfs.NewPCI(), affinity: irq.NewAffinity(), trees: map[string]bool{}, copied: map[copied]bool{}, tests: map[string]bool{},
+		opt: opt.filled(), inv: inv, events: events, nccl: nccl.NewLog(inv, events), job: joblog.New(inv, events), tree: sysfs.NewTree(), pci: sysfs.NewPCI(), affinity: irq.NewAffinity(),
+		trees: map[string]bool{}, copied: map[copied]bool{}, tests: map[string]bool{}, ctx: context.Background(), growth: newGrowth(inv),
 	}
+}
+
+// read reads one item.
+func (s *session) read(it item) {
+	switch {
+	case it.why != "":
+		s.unreadable(it.show, it.why)
+	case it.fsys == nil:
+		s.stream(it.input, s.ended(os.Stdin))
+	default:
+		s.file(it.fsys, it.file, it.input)
+	}
+}
+
+// walk reads a folder inside an archive.
+func (s *session) walk(fsys fs.FS, dir string, from root, depth int) {
+	walker{s.opt, func(it item) {
+		if it.why != "" || s.count(it.show) {
+			s.read(it)
+		}
+	}}.walk(fsys, dir, from, depth)
+}
+
+// ended is a reader that ends when the session is told to.
+func (s *session) ended(r io.Reader) io.Reader { return endedReader{s.ctx, r} }
+
+type endedReader struct {
+	ctx context.Context
+	r   io.Reader
+}
+
+func (e endedReader) Read(p []byte) (int, error) {
+	if err := e.ctx.Err(); err != nil {
+		return 0, err
+	}
+	return e.r.Read(p)
+}
+
+// finish ends what the files of a session tell only together.
+func (s *session) finish() {
+	s.tree.Finish()
+	s.pci.Finish()
+	s.affinity.Finish()
+	s.growth.mark(s.at)
+	s.lines, s.tree, s.pci, s.affinity, s.copied, s.trees = nil, nil, nil, nil, nil, nil // not needed any more
 }
 
 // input is a file and the names it goes by.
@@ -149,6 +203,7 @@ func (s *session) pickle(f *fragment.Fragment, r io.Reader, in input) {
 type part struct {
 	*fragment.Fragment
 	when moment
+	at   int // its place in the order of all files
 }
 
 // keep holds on to a fragment that has samples.
@@ -157,6 +212,40 @@ func (s *session) keep(f *fragment.Fragment, speaks string) {
 		s.unreadable(f.File, fmt.Sprintf("%d counters past the limit of %d were not kept", f.Dropped, fragment.MaxSamples))
 	}
 	if len(f.Samples) > 0 {
-		s.parts = append(s.parts, part{f, momentOf(speaks)})
+		s.parts = append(s.parts, part{f, momentOf(speaks), s.at})
 	}
+}
+
+// file reads one file of a file system.
+func (s *session) file(fsys fs.FS, name string, in input) {
+	if in.naming {
+		s.named(in)
+		return
+	}
+	r, err := fsys.Open(name)
+	if err != nil {
+		s.unreadable(in.show, reason(err))
+		return
+	}
+	defer r.Close()
+	if in.layers > 0 {
+		s.stream(in, s.metered(r))
+		return
+	}
+	in.reopen = func() (io.ReadCloser, error) { return fsys.Open(name) }
+	if at, ok := r.(io.ReaderAt); ok {
+		if info, err := r.Stat(); err == nil {
+			in.at, in.size = at, info.Size()
+		}
+	}
+	s.stream(in, s.ended(r))
+}
+
+// count counts a file of an archive; false means that it is past the limit.
+func (s *session) count(show string) bool {
+	s.files++
+	if s.files == s.opt.MaxFiles+1 {
+		s.unreadable(show, fmt.Sprintf("the first of the files past the limit of %d", s.opt.MaxFiles))
+	}
+	return s.files <= s.opt.MaxFiles
 }

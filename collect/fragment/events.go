@@ -45,3 +45,24 @@ func (s *Events) Add(to *evidence.NCCL, e evidence.Event) {
 	e.Text = e.Text[:min(len(e.Text), MaxText)]
 	to.Events = append(to.Events, e)
 }
+
+// Recount numbers the events of inventories that were filled apart and stand one after the other now, and keeps as many
+// of a kind and host as of one.
+func Recount(n *evidence.NCCL) {
+	events, more := n.Events, n.More
+	n.Events, n.More = nil, nil
+	s := NewEvents()
+	for _, e := range events {
+		s.Add(n, e)
+	}
+	for _, m := range more {
+		key := eventKey{m.Kind, m.Host}
+		i, ok := s.more[key]
+		if !ok {
+			i = len(n.More)
+			s.more[key] = i
+			n.More = append(n.More, evidence.MoreEvents{Kind: m.Kind, Host: m.Host})
+		}
+		n.More[i].Count += m.Count
+	}
+}

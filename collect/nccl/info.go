@@ -103,6 +103,8 @@ func (l *Log) env(m *message) {
 
 var nvlsWord = []byte("NVLS multicast support is ")
 
+const settingNVLS = "nccl.nvls"
+
 // nvls reads "NVLS multicast support is available on dev 0" and "... is not available on dev 0"
 // (transport/nvls.cc), each answer of a host once.
 func (l *Log) nvls(m *message) {
@@ -112,7 +114,7 @@ func (l *Log) nvls(m *message) {
 		value = "not available"
 	}
 	if l.first(familyNVLS, m.name, []byte(value)) {
-		l.inv.Settings = append(l.inv.Settings, evidence.Setting{Name: "nccl.nvls", Object: m.name, Value: value, From: m.at})
+		l.inv.Settings = append(l.inv.Settings, evidence.Setting{Name: settingNVLS, Object: m.name, Value: value, From: m.at})
 	}
 }
 
@@ -327,7 +329,11 @@ func (l *Log) comm(m *message) {
 		l.inv.NCCL.Inits++
 	}
 	l.inv.NCCL.Ranks = max(l.inv.NCCL.Ranks, size)
-	p := processID{m.name, m.pid}
+	l.rank(processID{m.name, m.pid}, size, rank)
+}
+
+// rank notes the rank a process has in a communicator of a size.
+func (l *Log) rank(p processID, size, rank int) {
 	if size > l.sizes[p] {
 		if len(l.sizes) < MaxDistinct {
 			l.sizes[p], l.ranks[p] = size, rank

@@ -13,6 +13,7 @@ package nccl
 import (
 	"bytes"
 	"io"
+	"slices"
 
 	"github.com/shunt-network/shunt/collect/fragment"
 	"github.com/shunt-network/shunt/collect/lines"
@@ -55,9 +56,11 @@ type Log struct {
 	calls       map[calledKey]int               // index into NCCL.CallsSeen
 	rasRanks    int                             // kept of RAS reports
 	expected    bool                            // the next line is the last error
-	scratch     []byte
-	bounds      bounds
-	ras         ras
+	// secondhand is where warnings stand that an exception repeated, and that a log may have too.
+	secondhand []evidence.Source
+	scratch    []byte
+	bounds     bounds
+	ras        ras
 }
 
 type channelKey struct{ host, via string }
@@ -157,6 +160,7 @@ func (l *Log) lastError(f *fragment.Fragment, line []byte, n int) bool {
 	if !l.inv.NCCL.HasLog {
 		m := message{header: header{level: levelWarn, msg: text, text: text}, name: f.Host, at: f.At(n)}
 		l.warn(&m)
+		l.secondhand = append(l.secondhand, m.at)
 	}
 	return true
 }
@@ -174,8 +178,15 @@ func (l *Log) plain(f *fragment.Fragment, line []byte, n int) Source {
 	return None
 }
 
-// Finish writes what is known only at the end: the bounds on the version.
-func (l *Log) Finish() { l.bounds.write(&l.inv.NCCL) }
+// Finish writes what is known only at the end: the bounds on the version, and whether a log has what an exception
+// repeated.
+func (l *Log) Finish() {
+	n := &l.inv.NCCL
+	l.bounds.write(n)
+	if n.HasLog && len(l.secondhand) > 0 {
+		n.Events = slices.DeleteFunc(n.Events, func(e evidence.Event) bool { return slices.Contains(l.secondhand, e.From) })
+	}
+}
 
 var (
 	ncclWord    = []byte("NCCL ")

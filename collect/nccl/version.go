@@ -27,6 +27,14 @@ func (b *bounds) below(major, minor, patch int) {
 	}
 }
 
+// join narrows the bounds to those of another log.
+func (b *bounds) join(o bounds) {
+	b.atLeast(o.low[0], o.low[1], o.low[2])
+	if o.high != [3]int{} {
+		b.below(o.high[0], o.high[1], o.high[2])
+	}
+}
+
 func less(a, b [3]int) bool {
 	for i := range a {
 		if a[i] != b[i] {
