@@ -19,8 +19,8 @@ type LinkStateConfig struct {
 	Errors      float64 `yaml:"errors_weight" doc:"score points that a port loses all of whose packets are broken"`
 }
 
-// Defaults fills in what is unset: the articles' refresh of 200 ms (S0.3), and scores by utilisation and queue alike. The weights are ours: nothing is
-// public about those of any score but Broadcom's, whose two inputs, load and queue, weigh the same by default (docs/models/path-choice.md).
+// Defaults fills in what is unset: the articles' refresh of 200 ms (S0.3), and scores by utilisation and queue alike. The
+// weights are ours: the articles name the inputs of a score, not what they weigh.
 func (c LinkStateConfig) Defaults() LinkStateConfig {
 	if c.Refresh == 0 {
 		c.Refresh = 200 * units.Millisecond
