@@ -42,6 +42,7 @@ type PortCounters struct {
 	QueueBytes                             [Priorities]uint64 // egress queue now (a gauge)
 	QueuePeak                              [Priorities]uint64 // largest egress queue since ResetPeaks
 	Storms, StormsOver                     [Priorities]uint64 // PFC storms that the watchdog found, and that ended
+	StormDrops                             [Priorities]uint64 // packets that the watchdog dropped
 	Drops                                  [DropReasons]uint64
 	CRCErrors                              uint64 // corrupt packets received here
 	LinkDowns                              uint64

@@ -70,7 +70,7 @@ func (n *Network) irnAcknowledged(q uint32, s *sender, reached uint64, isNAK boo
 		n.advance(q, s, reached)
 	}
 	if isNAK {
-		n.nicCounters[s.src].PacketSeqErr++
+		n.sequenceError(q, s)
 		if sk.base >= s.una && sk.base < s.top && !f.acked.has(sk.base) {
 			n.put(&f.acked, sk.base)
 			s.since, f.progress = n.now, n.now

@@ -44,6 +44,8 @@ type Network struct {
 	msgs     []message
 	freeMsg  uint32
 
+	qpCounters []qpCounters // by QP
+
 	missing   []missing  // by QP; nil unless the transport is place
 	flights   []flight   // by QP; nil unless it is irn or uec
 	held      []arrivals // by QP

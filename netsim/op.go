@@ -166,6 +166,7 @@ func (n *Network) open(c *conn) {
 			hash: route.FlowHash(n.addr[a], n.addr[b], sport, there),
 		})
 		n.rcv = append(n.rcv, receiver{msg: none, hash: route.FlowHash(n.addr[b], n.addr[a], sport, back)})
+		n.qpCounters = append(n.qpCounters, qpCounters{})
 		n.openTransport(a, b)
 		n.openControl(uint32(len(n.snd)-1), a, b)
 		n.openEntropy()

@@ -25,6 +25,7 @@ type pauseState struct {
 	until              int64 // with quanta: when the pause of this port runs out
 	sent               int64 // with quanta: when the peer was last told to pause
 	storms, stormsOver uint64
+	stormDrops         uint64
 	ending, repeating  bool // an evPauseEnd, an evRefresh is due
 }
 

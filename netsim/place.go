@@ -63,7 +63,7 @@ func (n *Network) placeAcknowledged(q uint32, s *sender, reached uint64, flags u
 	case flags&isProbe != 0:
 		n.probeAnswered(q, s, reached)
 	case flags&kindMask == nak: // the cumulative part is in the ACKs
-		n.nicCounters[s.src].PacketSeqErr++
+		n.sequenceError(q, s)
 		n.isMissing(q, s, reached-1)
 	case reached > s.una:
 		n.advance(q, s, reached)

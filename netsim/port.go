@@ -252,6 +252,9 @@ func (n *Network) dequeue(pi uint32, p *port, prio uint8) uint32 {
 func (n *Network) drop(pi uint32, k uint32, why DropReason) {
 	c := &n.cold[pi]
 	c.drops[why]++
+	if why == DropWatchdog {
+		n.pauses[class(pi, n.pool.packets[k].prio)].stormDrops++
+	}
 	c.dropBytes[why] += uint64(n.pool.packets[k].size)
 	if n.probe.Drop != nil {
 		n.probe.Drop(portID(pi), why, units.At(n.now))

@@ -226,7 +226,7 @@ func (n *Network) acknowledged(q, k, psn uint32, flags uint8, sk sack) {
 // inOrderAcknowledged is an acknowledgement in go-back-N; it is false when the QP gave up.
 func (n *Network) inOrderAcknowledged(q uint32, s *sender, reached uint64, isNAK bool) bool {
 	if isNAK {
-		n.nicCounters[s.src].PacketSeqErr++
+		n.sequenceError(q, s)
 		reached-- // it names the packet that was expected
 	}
 	if reached < s.una || reached == s.una && !isNAK {
@@ -329,6 +329,7 @@ func (n *Network) timeout(q uint32) {
 		return
 	}
 	n.nicCounters[s.src].LocalAckTimeout++
+	n.qpCounters[q].timeouts++
 	switch n.transport {
 	case tIRN, tUEC:
 		f := &n.flights[q]

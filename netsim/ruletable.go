@@ -1,6 +1,9 @@
 package netsim
 
-import "github.com/shunt-network/shunt/netsim/route"
+import (
+	"github.com/shunt-network/shunt/fabric"
+	"github.com/shunt-network/shunt/netsim/route"
+)
 
 // The spraying of article 000 takes rules for each QP in the TCAM of a switch (S0.11); public designs take none. A QP takes its rules at the first
 // packet with a choice of ports and keeps them. One that finds no room stays a flow of plain ECMP there, silently: its packets are hashed
@@ -37,6 +40,17 @@ func (n *Network) ruled(s, q uint32) bool {
 		return false
 	}
 	return true
+}
+
+// Rules tells how many rules the table of a switch holds and how many fit; the limit is 0 where spraying takes none.
+func (n *Network) Rules(node fabric.NodeID) (used, limit int) {
+	x := &n.choice.spray
+	for s := range x.rules {
+		if n.switches[s].node == node {
+			return x.rules[s].used, x.c.Rules.Limit
+		}
+	}
+	return 0, 0
 }
 
 // plainECMP is the port of a flow that is not sprayed.

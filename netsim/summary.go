@@ -24,7 +24,7 @@ func (n *Network) Port(p fabric.PortID) PortCounters {
 		c.QueueBytes[prio], c.QueuePeak[prio] = uint64(e.bytes), uint64(e.peak)
 		c.PauseRx[prio], c.PauseTx[prio] = s.rx, s.tx
 		c.PauseRxTime[prio], c.PauseTxTime[prio] = s.rxTime, s.txTime
-		c.Storms[prio], c.StormsOver[prio] = s.storms, s.stormsOver
+		c.Storms[prio], c.StormsOver[prio], c.StormDrops[prio] = s.storms, s.stormsOver, s.stormDrops
 		if n.ports[p].held>>prio&1 != 0 {
 			c.PauseRxTime[prio] += uint64(n.now - s.rxSince)
 		}

@@ -115,7 +115,7 @@ func (n *Network) uecChoose(q uint32, s *sender) uint64 {
 func (n *Network) uecAcknowledged(q uint32, s *sender, reached uint64, isNAK bool, sk sack) {
 	f := &n.flights[q]
 	if isNAK {
-		n.nicCounters[s.src].PacketSeqErr++
+		n.sequenceError(q, s)
 		if seq := reached - 1; seq >= s.una && seq < s.nxt {
 			n.isLost(f, seq)
 			s.since = n.now // it was no progress, but it is known what became of the packet

@@ -19,6 +19,9 @@ func newWatchdog(c WatchdogConfig) watchdog {
 	return watchdog{on: c.On, drop: c.Action == StormDrop, poll: int64(c.Poll), detection: int64(c.Detection), restoration: int64(c.Restoration)}
 }
 
+// Watched tells whether the switches of the run have a PFC watchdog.
+func (n *Network) Watched() bool { return n.watchdog.on }
+
 func (w *watchdog) stormy(c uint32) bool { return w.storm != nil && w.storm[c] }
 
 // ignores tells whether a class is sent in spite of pauses.

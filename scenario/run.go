@@ -31,6 +31,7 @@ type Run struct {
 	Times     []netsim.OpTime       // start and end of every operation of the plan
 	Estimate  *flowsim.StepEstimate // of a job too large to write out; Plan, Times and the series are empty then
 	Transport *Transport            // what the NICs had to repeat; nil where the engine knows no packets
+	Trace     *netsim.SprayTrace    // which packets took which path, where Scenario.Traced asked for it
 }
 
 // Run simulates the scenario once. progress, where given, is told the share of operations that are done. A cancelled
@@ -49,6 +50,7 @@ func (s *Scenario) packets(ctx context.Context, progress func(done float64), log
 	if err != nil {
 		return nil, err
 	}
+	c.Trace = s.Traced
 	ended, total := 0, 0
 	for i := range plan.Ops {
 		if !plan.Ops[i].Background {
@@ -97,6 +99,7 @@ func (s *Scenario) packets(ctx context.Context, progress func(done float64), log
 	}
 	r.Window = tap.Finish(net.Now())
 	r.Inventory = simtap.Inventory(f, plan, c, net.Ops())
+	simtap.Observe(r.Inventory, f, net, c)
 	r.Inventory.Unreadable = append(r.Inventory.Unreadable, s.imported.notes...)
 	if tap.Truncated() {
 		r.Inventory.Unreadable = append(r.Inventory.Unreadable, evidence.Unreadable{Why: fmt.Sprintf("the fabric has more than %d series; some are missing", telemetry.MaxPoints)})
@@ -105,6 +108,9 @@ func (s *Scenario) packets(ctx context.Context, progress func(done float64), log
 		return nil, fmt.Errorf("scenario: %w", err)
 	}
 	r.Times, r.Transport = net.Ops(), transportOf(f, net, c.NIC.MTU)
+	if t, ok := net.Trace(); ok {
+		r.Trace = &t
+	}
 	return r, nil
 }
 

@@ -32,6 +32,9 @@ type Scenario struct {
 	Limit         units.Duration      `yaml:"limit" min:"1us" doc:"simulated time at which the run is cut (default 1s)"`
 	Expect        Expect              `yaml:"expect" doc:"what a diagnosis must come to; checked by the tests and by nothing else"`
 
+	// Traced has the packet engine keep which way the packets of each QP took. It is no field of a file.
+	Traced bool
+
 	doc      *spec.Doc
 	built    *built
 	imported imported

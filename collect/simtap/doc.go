@@ -5,5 +5,5 @@
 // packet took which path, the injected faults) does not pass. Sampling is finer than that of real counters because a
 // simulated run lasts milliseconds where a real one lasts hours.
 //
-// Read tap.go (counters), then inventory.go (what is configured, what the job measured, sampled flows).
+// Read tap.go (counters), inventory.go (what is configured, what the job measured, sampled flows), then spraying.go (how packets are sprayed).
 package simtap

@@ -1,6 +1,7 @@
 package simtap
 
 import (
+	"cmp"
 	"fmt"
 	"slices"
 	"strconv"
@@ -15,13 +16,18 @@ import (
 // seen, as configuration files, the collective library and sFlow tell of a real one. c must be the effective
 // configuration (netsim.Defaults).
 func Inventory(f *fabric.Fabric, plan *workload.Plan, c netsim.Config, ops []netsim.OpTime) *evidence.Inventory {
-	from := evidence.Source{Run: fmt.Sprintf("simulated, seed %d", c.Seed)}
+	from := source(c)
 	inv := &evidence.Inventory{Simulated: true}
 	hardware(inv, f, c, from)
 	settings(inv, f, plan, c, from)
 	measured(inv, plan, ops, from)
 	flows(inv, f, plan, ops, from)
 	return inv
+}
+
+// source names the run.
+func source(c netsim.Config) evidence.Source {
+	return evidence.Source{Run: fmt.Sprintf("simulated, seed %d", c.Seed)}
 }
 
 // hardware fills in hosts, NICs, switches and who is cabled to whom.
@@ -73,12 +79,15 @@ func settings(inv *evidence.Inventory, f *fabric.Fabric, plan *workload.Plan, c 
 			break
 		}
 	}
-	slices.SortFunc(inv.Settings, func(a, b evidence.Setting) int {
-		if a.Name < b.Name {
-			return -1
-		}
-		return 1
-	})
+	if c.Switch.XOFF > 0 {
+		set("switch.xoff", c.Switch.XOFF.String())
+	}
+	set("switch.alpha", strconv.FormatFloat(c.Switch.Alpha, 'g', -1, 64))
+	sortSettings(inv)
+}
+
+func sortSettings(inv *evidence.Inventory) {
+	slices.SortStableFunc(inv.Settings, func(a, b evidence.Setting) int { return cmp.Compare(a.Name, b.Name) })
 }
 
 // flows adds up who sent to whom, in which application and priority. Sampling at 1:N estimates bytes; the tap gives

@@ -80,6 +80,7 @@ func (t *Tap) read(now units.Instant) {
 			t.switchPort(now, t.fabric.PortName(id), &c)
 		}
 	}
+	t.ruleTables(now)
 	t.net.ResetPeaks()
 }
 
@@ -120,6 +121,11 @@ func (t *Tap) switchPort(now units.Instant, object string, c *netsim.PortCounter
 		t.count(now, telemetry.SwitchPFCRxTime, object, p, c.PauseRxTime[p])
 		t.level(now, telemetry.SwitchQueueBytes, object, p, float64(c.QueueBytes[p]))
 		t.level(now, telemetry.SwitchQueuePeak, object, p, float64(c.QueuePeak[p]))
+		if t.net.Watched() {
+			t.count(now, telemetry.SwitchPFCStorms, object, p, c.Storms[p])
+			t.count(now, telemetry.SwitchPFCStormsEnded, object, p, c.StormsOver[p])
+			t.count(now, telemetry.SwitchPFCStormDrops, object, p, c.StormDrops[p])
+		}
 	}
 	none := telemetry.AnyPriority
 	t.count(now, telemetry.SwitchRxBytes, object, none, rx)
