@@ -120,10 +120,10 @@ func CheckFleet(nics []FleetNIC, minimums []Firmware) FleetVerdict {
 			case FleetTalks:
 				continue
 			case FleetUnknown:
-				if pairs == 0 {
+				unknown = true
+				if pairs == 0 { // a NIC of which nothing is known, on its own
 					continue
 				}
-				unknown = true
 			case FleetRejects, FleetMisreads:
 				v.Status = FleetDisagrees
 			}

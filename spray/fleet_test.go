@@ -48,6 +48,7 @@ func TestCheckFleet(t *testing.T) {
 		{"two firmwares, layouts not known", fleet("node1 28.39.1002 -", "node2 28.43.1014 -", "node3 28.43.1014 -"), FleetUndecided,
 			[]string{"0 1 unknown 2"}, []string{"1 bring to 28.43.1014, the newest"}},
 		{"nothing known", fleet("node1 - -", "node2 - -"), FleetUndecided, []string{"0 0 unknown 1"}, nil},
+		{"one NIC, nothing known", fleet("node1 - -"), FleetUndecided, nil, nil},
 		{"one known", fleet("node1 28.39.1002 v2", "node2 28.43.1014 -"), FleetUndecided, []string{"0 1 unknown 1"}, nil},
 		{"two models", fleet("node1 28.39.1002 -", "node2 22.39.1002 -"), FleetUndecided, []string{"0 1 unknown 1"}, nil},
 		{"nothing", nil, FleetUndecided, nil, nil},

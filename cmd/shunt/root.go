@@ -62,6 +62,6 @@ func (a *app) root() *cobra.Command {
 	root.SetIn(a.stdin)
 	root.SetOut(a.stdout)
 	root.SetErr(a.stderr)
-	root.AddCommand(a.explainCommand(), a.collectCommand(), a.simCommand(), a.perfCommand(), a.compareCommand(), a.sweepCommand(), a.claimsCommand(), a.hashCommand(), a.codesCommand(), a.rulesCommand(), a.versionCommand())
+	root.AddCommand(a.explainCommand(), a.collectCommand(), a.simCommand(), a.perfCommand(), a.compareCommand(), a.sweepCommand(), a.claimsCommand(), a.hashCommand(), a.codesCommand(), a.rulesCommand(), a.sprayCommand(), a.versionCommand())
 	return root
 }

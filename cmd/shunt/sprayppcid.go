@@ -1,0 +1,355 @@
+package main
+
+import (
+	"errors"
+	"fmt"
+	"strconv"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"github.com/shunt-network/shunt/spray"
+	"github.com/shunt-network/shunt/units"
+)
+
+// ppcidOptions are the flags of the list of layouts: what a link needs.
+type ppcidOptions struct {
+	skew    units.Duration
+	rate    units.Rate
+	wire    units.Bytes
+	refresh units.Duration
+	details bool
+	json    bool
+}
+
+func (a *app) sprayPPCIDCommand() *cobra.Command {
+	o := ppcidOptions{skew: 20 * units.Microsecond, rate: 400 * units.Gbps, wire: spray.RoCEWire, refresh: 200 * units.Millisecond}
+	c := &cobra.Command{
+		Use:   "ppcid",
+		Short: "the layouts of per-packet context ids, and what each can tell",
+		Long: `Ppcid lists layouts of the per-packet context id: 16 bits that travel in the checksum field of UDP. For each it tells how far packets may
+overtake one another before the sequence bits no longer tell their order, beside what a link needs, and what a receiver of one
+layout makes of the ids of another.
+
+The BTH of each packet has a sequence number of 24 bits, with which a receiver can order all that any of these can.`,
+		Example: `  shunt spray ppcid
+  shunt spray ppcid --rate 800Gbps --skew 10us
+  shunt spray ppcid encode --layout v2 --psn 1023 --path 5
+  shunt spray ppcid decode 0xbff5`,
+		Args: cobra.NoArgs,
+		RunE: func(*cobra.Command, []string) error { return a.ppcidList(o) },
+	}
+	f := c.Flags()
+	f.TextVar(&o.skew, "skew", o.skew, "difference in delay between paths")
+	f.TextVar(&o.rate, "rate", o.rate, "rate of the link")
+	f.TextVar(&o.wire, "packet", o.wire, "bytes of a packet on the wire")
+	f.TextVar(&o.refresh, "refresh", o.refresh, "period of the link state, after which the count of the time begins again")
+	f.BoolVar(&o.details, "readings", false, "tell for each pair of layouts which parts are read wrongly")
+	f.BoolVar(&o.json, "json", false, "print JSON")
+	c.AddCommand(a.ppcidEncodeCommand(), a.ppcidDecodeCommand())
+	return c
+}
+
+// layoutEntry is a layout in the JSON list.
+type layoutEntry struct {
+	Layout  spray.Layout  `json:"layout"`
+	Doc     string        `json:"doc"`
+	Fields  []spray.Field `json:"fields"`            // from bit 15 down
+	Version *uint8        `json:"version,omitempty"` // none: another layout is not noticed
+	Window  int           `json:"window"`
+	Enough  bool          `json:"enough"` // for the link
+	Paths   int           `json:"paths"`
+	// Time is what the bits of the time tell, hashed as the layouts have them, and if they were the low bits.
+	Time *spray.TimeLimits `json:"time,omitempty"`
+	Low  *spray.TimeLimits `json:"time_if_low_bits,omitempty"`
+}
+
+// layoutList is the JSON form of the list.
+type layoutList struct {
+	NeedWindow int             `json:"needed_window"`
+	NeedBits   int             `json:"needed_sequence_bits"`
+	TickBits   int             `json:"needed_time_bits"`
+	Layouts    []layoutEntry   `json:"layouts"`
+	Readings   []spray.Reading `json:"readings"`
+}
+
+func (o *ppcidOptions) list() (layoutList, error) {
+	l := layoutList{NeedWindow: spray.NeededWindow(o.skew, o.rate, o.wire), TickBits: spray.TickBits(o.refresh)}
+	l.NeedBits = spray.NeededBits(l.NeedWindow)
+	names := spray.Layout("").Choices()
+	for _, name := range names {
+		layout := spray.Layout(name)
+		e := layoutEntry{Layout: layout, Doc: layout.Doc(), Fields: layout.Fields(), Window: layout.Window(), Paths: layout.Paths()}
+		e.Enough = e.Window >= l.NeedWindow
+		if v, ok := layout.Version(); ok {
+			e.Version = &v
+		}
+		if n := layout.Bits(spray.PartTime); n > 0 {
+			hash, err := spray.LimitsOfTime(spray.TimeHash, n, o.refresh)
+			if err != nil {
+				return l, fail(exitUsage, "--refresh: %w", err)
+			}
+			low, err := spray.LimitsOfTime(spray.TimeLow, n, o.refresh)
+			if err != nil {
+				return l, fail(exitUsage, "--refresh: %w", err)
+			}
+			e.Time, e.Low = &hash, &low
+		}
+		l.Layouts = append(l.Layouts, e)
+		for _, reader := range names {
+			if reader == name {
+				continue
+			}
+			r, err := spray.Misread(layout, spray.Layout(reader))
+			if err != nil {
+				return l, fail(exitInternal, "%w", err)
+			}
+			l.Readings = append(l.Readings, r)
+		}
+	}
+	return l, nil
+}
+
+func (a *app) ppcidList(o ppcidOptions) error {
+	if o.skew <= 0 || o.rate <= 0 || o.wire <= 0 {
+		return fail(exitUsage, "--skew, --rate and --packet have to be more than 0")
+	}
+	l, err := o.list()
+	if err != nil {
+		return err
+	}
+	if o.json {
+		return a.encode(l)
+	}
+	rows := table{head: []string{"layout", "bits 15 to 0", "version", "orders packets up to", "enough", "paths"}, left: 2}
+	times := table{head: []string{"layout", "time bits", "counts alike", "order, hashed", "order, if the low bits"}, left: 1}
+	for _, e := range l.Layouts {
+		version, window, enough := "none", "none", "no"
+		if e.Version != nil {
+			version = strconv.Itoa(int(*e.Version))
+		}
+		if e.Window > 0 {
+			window = strconv.Itoa(e.Window) + " apart"
+		}
+		if e.Enough {
+			enough = "yes"
+		}
+		rows.add(string(e.Layout), fieldWords(e.Fields), version, window, enough, strconv.Itoa(e.Paths))
+		if e.Time != nil {
+			order := "never"
+			if e.Low.To > 0 {
+				order = "up to " + e.Low.To.String()
+			}
+			times.add(string(e.Layout), fmt.Sprintf("%d of %d", e.Time.Bits, e.Time.Needed), figure(e.Time.Alike), "never", order)
+		}
+	}
+	return a.say(fmt.Sprintf("A link of %s with %s between its paths needs a window of %d packets of %s: %d sequence bits.\n\n", o.rate, o.skew, l.NeedWindow, o.wire, l.NeedBits) +
+		rows.String() + fmt.Sprintf("\nThe time counts %s since the last update of the link state, each %s: %d bits hold it all.\n\n", spray.Tick, o.refresh, l.TickBits) + times.String() +
+		"\nHow many ids of one layout a receiver of another rejects; it reads the others wrongly, and nobody notices:\n\n" + l.matrix() + l.details(o.details) + noted([]string{
+		"The layouts are our own: no public product writes such ids, and article 000 gives four parts, 16 bits, and one disagreement of two vendors (path-high, time-high). The BTH has a sequence number of 24 bits anyway.",
+		"A window of n sequence bits is half of what they count. A layout without a version cannot reject; one in 65536 of its ids is 0, which means none.",
+		"Any value but 0 is a wrong UDP checksum to a device that knows UDP alone; over IPv6 so is 0, unless the port was excepted (RFC 6935, RFC 6936). The ICRC does not cover the field.",
+	}))
+}
+
+// matrix has a row for each layout that writes and a column for each that reads: the share that is rejected.
+func (l *layoutList) matrix() string {
+	t := table{head: []string{"written"}, left: 1}
+	for _, reader := range l.Layouts {
+		t.head = append(t.head, string(reader.Layout))
+	}
+	next := 0 // readings come by writer and then by reader, without those of one layout
+	for i := range l.Layouts {
+		row := []string{string(l.Layouts[i].Layout)}
+		for j := range l.Layouts {
+			if i == j {
+				row = append(row, "reads")
+				continue
+			}
+			row = append(row, shareText(units.Fraction(l.Readings[next].Rejected)))
+			next++
+		}
+		t.add(row...)
+	}
+	return t.String()
+}
+
+// details lists which parts are read wrongly, where asked for.
+func (l *layoutList) details(asked bool) string {
+	if !asked {
+		return ""
+	}
+	t := table{head: []string{"written", "read as", "", "read wrongly"}, left: 4}
+	for _, r := range l.Readings {
+		what := "rejected"
+		if r.Silent() {
+			what = "not noticed"
+		}
+		t.add(string(r.Writer), string(r.Reader), what, partWords(r.Wrong))
+	}
+	return "\n" + t.String()
+}
+
+// fieldWords lists fields as name:bits.
+func fieldWords(fields []spray.Field) string {
+	var words []string
+	for _, f := range fields {
+		words = append(words, fmt.Sprintf("%s:%d", f.Part, f.Bits))
+	}
+	return strings.Join(words, " ")
+}
+
+func partWords(parts []spray.Part) string {
+	var words []string
+	for _, p := range parts {
+		words = append(words, p.String())
+	}
+	return strings.Join(words, ", ")
+}
+
+// ppcidEntry is an id and what is in it.
+type ppcidEntry struct {
+	Layout spray.Layout      `json:"layout"`
+	ID     string            `json:"id"`
+	Bits   string            `json:"bits"`
+	Parts  map[string]uint32 `json:"parts,omitempty"`
+	Error  string            `json:"error,omitempty"`
+}
+
+func entryOfID(l spray.Layout, id uint16) (ppcidEntry, error) {
+	c, err := spray.NewCodec(l)
+	if err != nil {
+		return ppcidEntry{}, fail(exitUsage, "%w", err)
+	}
+	e := ppcidEntry{Layout: l, ID: fmt.Sprintf("0x%04x", id), Bits: bitsOf(l, id)}
+	x, err := c.Decode(id)
+	switch {
+	case errors.Is(err, spray.ErrAbsent):
+		e.Error = "absent: a sender that follows RoCEv2 writes 0"
+	case errors.Is(err, spray.ErrLayout):
+		e.Error = "rejected: another version"
+	default:
+		e.Parts = map[string]uint32{}
+		for part, v := range map[spray.Part]uint32{spray.PartQP: x.QP, spray.PartSequence: x.Sequence, spray.PartPath: x.Path, spray.PartTime: x.Time, spray.PartEpoch: x.Epoch, spray.PartTag: x.Tag} {
+			if l.Bits(part) > 0 {
+				e.Parts[part.String()] = v
+			}
+		}
+	}
+	return e, nil
+}
+
+// bitsOf prints the bits of an id with the borders of its fields.
+func bitsOf(l spray.Layout, id uint16) string {
+	var words []string
+	at := 16
+	for _, f := range l.Fields() {
+		at -= f.Bits
+		words = append(words, fmt.Sprintf("%0*b", f.Bits, id>>at&(1<<f.Bits-1)))
+	}
+	return strings.Join(words, " ")
+}
+
+// text is the entry in a line: parts in the order of the layout.
+func (e *ppcidEntry) text() []string {
+	if e.Error != "" {
+		return []string{string(e.Layout), e.ID, e.Bits, e.Error}
+	}
+	var words []string
+	for _, f := range e.Layout.Fields() {
+		if v, ok := e.Parts[f.Part.String()]; ok {
+			words = append(words, fmt.Sprintf("%s=%d", f.Part, v))
+		}
+	}
+	return []string{string(e.Layout), e.ID, e.Bits, strings.Join(words, " ")}
+}
+
+func (a *app) ppcidEncodeCommand() *cobra.Command {
+	layout := spray.LayoutV2
+	var x spray.Context
+	var since units.Duration
+	var asJSON bool
+	c := &cobra.Command{
+		Use:     "encode",
+		Short:   "make the id of a packet",
+		Example: "  shunt spray ppcid encode --layout v1 --qp 0x1234 --psn 77 --path 3 --since 12us",
+		Args:    cobra.NoArgs,
+		RunE: func(*cobra.Command, []string) error {
+			if most := uint32(layout.Paths()); most > 0 && x.Path >= most {
+				return fail(exitUsage, "--path %d: layout %s has paths 0 to %d", x.Path, layout, most-1)
+			}
+			if most := uint32(1<<layout.Bits(spray.PartEpoch) - 1); layout == spray.LayoutKeyed && (x.Epoch == 0 || x.Epoch > most) {
+				return fail(exitUsage, "--epoch %d: layout %s has epochs 1 to %d", x.Epoch, layout, most)
+			}
+			if since < 0 {
+				return fail(exitUsage, "--since %s is before the update", since)
+			}
+			c, err := spray.NewCodec(layout)
+			if err != nil {
+				return fail(exitInternal, "%w", err)
+			}
+			x.Time = spray.Ticks(since)
+			e, err := entryOfID(layout, c.Encode(x))
+			if err != nil {
+				return err
+			}
+			return a.ppcidPrint([]ppcidEntry{e}, asJSON)
+		},
+	}
+	choice(c, &layout, layout.Choices(), "layout", "layout", "the layout")
+	f := c.Flags()
+	f.Uint32Var(&x.QP, "qp", 0, "number of the queue pair at the destination")
+	f.Uint32Var(&x.Sequence, "psn", 0, "packet sequence number")
+	f.Uint32Var(&x.Path, "path", 0, "path")
+	f.TextVar(&since, "since", units.Duration(0), "time since the last update of the link state")
+	f.Uint32Var(&x.Epoch, "epoch", 1, "layout keyed: epoch of the key")
+	f.Uint32Var(&x.Tag, "tag", 0, "layout keyed: the tag")
+	f.BoolVar(&asJSON, "json", false, "print JSON")
+	return c
+}
+
+func (a *app) ppcidDecodeCommand() *cobra.Command {
+	var layout spray.Layout
+	var asJSON bool
+	c := &cobra.Command{
+		Use:     "decode ID...",
+		Short:   "read ids in one layout or in all",
+		Example: "  shunt spray ppcid decode 0xbff5 --layout v2\n  tshark -r FILE -Y udp.port==4791 -T fields -e udp.checksum | xargs shunt spray ppcid decode",
+		Args:    cobra.MinimumNArgs(1),
+		RunE: func(_ *cobra.Command, args []string) error {
+			names := layout.Choices()
+			if layout != "" {
+				names = []string{string(layout)}
+			}
+			var list []ppcidEntry
+			for _, text := range args {
+				id, err := strconv.ParseUint(text, 0, 16)
+				if err != nil {
+					return fail(exitUsage, "%q is no id: 16 bits, as 0xbff5 or 49141", text)
+				}
+				for _, name := range names {
+					e, err := entryOfID(spray.Layout(name), uint16(id))
+					if err != nil {
+						return err
+					}
+					list = append(list, e)
+				}
+			}
+			return a.ppcidPrint(list, asJSON)
+		},
+	}
+	choice(c, &layout, layout.Choices(), "layout", "layout", "the layout (default: all)")
+	c.Flags().BoolVar(&asJSON, "json", false, "print JSON")
+	return c
+}
+
+func (a *app) ppcidPrint(list []ppcidEntry, asJSON bool) error {
+	if asJSON {
+		return a.encode(list)
+	}
+	rows := table{head: []string{"layout", "id", "bits", "read as"}, left: 4}
+	for i := range list {
+		rows.add(list[i].text()...)
+	}
+	return a.say(rows.String())
+}
