@@ -14,15 +14,16 @@ func (a *app) sprayCommand() *cobra.Command {
 		Short: "work out what packet spraying asks of switches, NICs and firewalls",
 		Long: `Spray answers questions about spraying packets over paths before it is turned on: whether its rules fit into the switches, whether
 the NICs of a fleet read one another's context ids, what an id of 16 bits can order, what makes a good path id, what a decision costs
-in hardware and in software, and which rule lets the packets through a firewall.`,
+in hardware and in software, and which rule lets the packets through a firewall; and draws which QP's packets took which path in a scenario.`,
 		Example: `  shunt spray rules --hosts 128
   shunt spray fleet cluster/
   shunt spray ppcid
-  shunt spray allow --for nftables`,
+  shunt spray allow --for nftables
+  shunt spray map examples/spray-shootout --set path_choice=reps`,
 		Args: cobra.NoArgs,
 		RunE: func(c *cobra.Command, _ []string) error { return c.Help() },
 	}
-	c.AddCommand(a.sprayRulesCommand(), a.sprayFleetCommand(), a.sprayPPCIDCommand(), a.sprayFingerprintCommand(), a.sprayCostCommand(), a.sprayAllowCommand())
+	c.AddCommand(a.sprayRulesCommand(), a.sprayFleetCommand(), a.sprayPPCIDCommand(), a.sprayFingerprintCommand(), a.sprayCostCommand(), a.sprayAllowCommand(), a.sprayMapCommand())
 	return c
 }
 
