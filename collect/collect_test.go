@@ -534,3 +534,41 @@ func FuzzLoad(f *testing.F) {
 		}
 	})
 }
+
+// Switches of other systems: their prompts name them, and where no line names the port the command does.
+func TestSwitchShells(t *testing.T) {
+	inv, w := load(t, `
+-- nxos_before.txt --
+leaf1# show interface priority-flow-control
+Port               Mode Oper(VL bmap)  RxPPP      TxPPP
+Ethernet1/2        Auto On   (8)       100        5
+leaf2#show priority-flow-control counters
+Port                 RxPfc                TxPfc
+Et1/1                1204                    0
+cumulus@leaf3:mgmt:~$ nv show interface swp1 counters qos pfc-stats
+switch-priority  rx-pause-frames  rx-pause-duration  tx-pause-frames  tx-pause-duration
+---------------  ---------------  -----------------  ---------------  -----------------
+3                1                0                  7                0                
+cumulus@leaf3:mgmt:~$ nv show interface swp2 counters qos -o json
+{
+  "pfc-stats": {"3": {"rx-pause-frames": 9, "tx-pause-frames": 0}}
+}
+-- nxos_after.txt --
+leaf1# show interface priority-flow-control
+Port               Mode Oper(VL bmap)  RxPPP      TxPPP
+Ethernet1/2        Auto On   (8)       160        5
+`)
+	if g, ok := w.Delta(telemetry.Key{Series: telemetry.SwitchPFCRx, Object: "leaf1/Ethernet1/2", Priority: 3}); !ok || g != 60 {
+		t.Errorf("%v, %v; %v", g, ok, w.Keys(telemetry.SwitchPFCRx))
+	}
+	var objects []string
+	for _, k := range w.Keys(telemetry.SwitchPFCRx) {
+		objects = append(objects, k.Object)
+	}
+	if want := []string{"leaf1/Ethernet1/2", "leaf2/Ethernet1/1", "leaf3/swp1", "leaf3/swp2"}; !cmp.Equal(want, objects) {
+		t.Errorf("%v, %v", objects, files(inv))
+	}
+	if len(inv.Hosts) != 0 || len(inv.Switches) != 3 {
+		t.Errorf("%d hosts, %d switches", len(inv.Hosts), len(inv.Switches))
+	}
+}

@@ -143,8 +143,9 @@ func rdmaLength(s string) int {
 	return 0
 }
 
-// netdevs begin the names systemd and the kernel give to interfaces (systemd.net-naming-scheme(7)).
-var netdevs = []string{"eth", "ens", "enp", "eno", "enx", "ibp", "ibs", "ib", "bond", "rdma", "hsn", "net"}
+// netdevs begin the names systemd and the kernel give to interfaces (systemd.net-naming-scheme(7)), and those of switch
+// ports where switchdev drivers name them (swp1).
+var netdevs = []string{"eth", "ens", "enp", "eno", "enx", "ibp", "ibs", "ib", "bond", "rdma", "hsn", "net", "swp"}
 
 // deviceLike tells whether a word is the name of an interface: a known beginning, then a digit.
 func deviceLike(w string) bool {

@@ -14,6 +14,7 @@ import (
 //	$ ibstat
 //	==> node1/ibstat.txt <==                   head and tail, between files
 //	+ ibstat                                   bash -x
+//	leaf1#show priority-flow-control counters  a switch's (NX-OS, EOS)
 //	/sys/class/net/ens3np0/mtu                 for f in ...; do echo $f; cat $f; done
 //	ens3np0                                    for i in ...; do echo $i; ethtool -S $i; done
 //
@@ -85,6 +86,9 @@ func splitPrompt(line []byte) (host, command string, ok bool) {
 	if rest, ok := bytes.CutPrefix(line, []byte("+ ")); ok { // what bash -x prints; "+ " begins other lines too
 		return "", string(rest), commandDevice(string(rest)) != ""
 	}
+	if name, command, ok := switchPrompt(line); ok {
+		return short(name), command, true
+	}
 	i := bytes.IndexAny(line, "$#")
 	if i < 0 || i+1 >= len(line) || line[i+1] != ' ' {
 		return "", "", false
@@ -106,4 +110,23 @@ func splitPrompt(line []byte) (host, command string, ok bool) {
 	}
 	host = short(host)
 	return host, command, command != "" && host != ""
+}
+
+// switchPrompt takes the prompt of a switch and its command apart: "leaf1# show queuing interface", "leaf1>show ...". Such
+// a prompt has a name alone, and is told by the word that all of these commands begin with.
+func switchPrompt(line []byte) (name, command string, ok bool) {
+	i := bytes.IndexAny(line, "#>")
+	if i <= 0 || i > 64 {
+		return "", "", false
+	}
+	rest := bytes.TrimLeft(line[i+1:], " ")
+	if !bytes.HasPrefix(rest, []byte("show ")) || !letter(line[0]) {
+		return "", "", false
+	}
+	for _, c := range line[:i] {
+		if !letter(c) && (c < '0' || c > '9') && c != '-' && c != '_' && c != '.' {
+			return "", "", false
+		}
+	}
+	return string(line[:i]), strings.TrimSpace(string(rest)), true
 }

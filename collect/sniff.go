@@ -7,6 +7,7 @@ import (
 
 	"github.com/shunt-network/shunt/collect/container"
 	"github.com/shunt-network/shunt/collect/environ"
+	"github.com/shunt-network/shunt/collect/eos"
 	"github.com/shunt-network/shunt/collect/ethtool"
 	"github.com/shunt-network/shunt/collect/flightrec"
 	"github.com/shunt-network/shunt/collect/fragment"
@@ -26,6 +27,8 @@ import (
 	"github.com/shunt-network/shunt/collect/nettest"
 	"github.com/shunt-network/shunt/collect/numa"
 	"github.com/shunt-network/shunt/collect/nvidia"
+	"github.com/shunt-network/shunt/collect/nvue"
+	"github.com/shunt-network/shunt/collect/nxos"
 	"github.com/shunt-network/shunt/collect/perftest"
 	"github.com/shunt-network/shunt/collect/qos"
 	"github.com/shunt-network/shunt/collect/sonic"
@@ -111,6 +114,10 @@ const (
 	SwitchQueues      Format = "show queue counters"
 	SwitchMarking     Format = "show ecn"
 	SwitchResources   Format = "crm show resources"
+	NXOSPause         Format = "show interface priority-flow-control"
+	NXOSQueuing       Format = "show queuing interface"
+	EOSPause          Format = "show priority-flow-control counters"
+	NVUEQueues        Format = "nv show interface counters qos"
 	ConfigDB          Format = "config_db.json"
 	PyTorchLog        Format = Format(joblog.PyTorch)
 	UCXLog            Format = Format(joblog.UCX)
@@ -182,6 +189,7 @@ var kinds = []kind{
 	{GPUBanner, "|N", nvidia.StartsBanner, func(_ *session, f *fragment.Fragment) parser { return nvidia.NewBanner(f) }},
 	{NVLink, "G", nvidia.StartsNVLinks, func(_ *session, f *fragment.Fragment) parser { return nvidia.NewNVLinks(f) }},
 	{DCGM, "|", nvidia.StartsDCGM, func(_ *session, f *fragment.Fragment) parser { return nvidia.NewDCGM(f) }},
+	{DCGMLinks, "|", nvidia.StartsLinkErrors, func(_ *session, f *fragment.Fragment) parser { return nvidia.NewLinkErrors(f) }},
 	{DCGMLinks, "g", nvidia.StartsLinkStates, func(_ *session, f *fragment.Fragment) parser { return nvidia.NewLinkStates(f) }},
 	{LLDP, "IlL", lldp.Starts, func(_ *session, f *fragment.Fragment) parser { return lldp.New(f) }},
 	{Manifest, "a", container.StartsManifest, func(_ *session, f *fragment.Fragment) parser { return container.NewManifest(f) }},
@@ -204,6 +212,10 @@ var kinds = []kind{
 	{SwitchQueues, "P", sonic.StartsQueues, func(_ *session, f *fragment.Fragment) parser { return sonic.NewQueues(f) }},
 	{SwitchMarking, "P", sonic.StartsMarking, func(_ *session, f *fragment.Fragment) parser { return sonic.NewMarking(f) }},
 	{SwitchResources, "RST", sonic.StartsResources, func(_ *session, f *fragment.Fragment) parser { return sonic.NewResources(f) }},
+	{NXOSPause, "P", nxos.StartsPFC, func(_ *session, f *fragment.Fragment) parser { return nxos.NewPFC(f) }},
+	{NXOSQueuing, upper + lower, nxos.StartsQueuing, func(_ *session, f *fragment.Fragment) parser { return nxos.NewQueuing(f) }},
+	{EOSPause, "P", eos.StartsPFC, func(_ *session, f *fragment.Fragment) parser { return eos.NewPFC(f) }},
+	{NVUEQueues, "ts", nvue.StartsTable, func(_ *session, f *fragment.Fragment) parser { return nvue.NewTable(f) }},
 	{PairTable, lower + upper, nettest.StartsMatrix, func(_ *session, f *fragment.Fragment) parser { return nettest.NewMatrix(f) }},
 	{EthtoolStatistics, lower + "N[", ethtool.StartsStatistics, func(_ *session, f *fragment.Fragment) parser { return ethtool.NewStatistics(f) }},
 }

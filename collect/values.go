@@ -9,6 +9,7 @@ import (
 	"github.com/shunt-network/shunt/collect/cloud"
 	"github.com/shunt-network/shunt/collect/container"
 	"github.com/shunt-network/shunt/collect/document"
+	"github.com/shunt-network/shunt/collect/ethtool"
 	"github.com/shunt-network/shunt/collect/flightrec"
 	"github.com/shunt-network/shunt/collect/fragment"
 	"github.com/shunt-network/shunt/collect/iproute"
@@ -18,6 +19,7 @@ import (
 	"github.com/shunt-network/shunt/collect/nccl"
 	"github.com/shunt-network/shunt/collect/nccltests"
 	"github.com/shunt-network/shunt/collect/nettest"
+	"github.com/shunt-network/shunt/collect/nvue"
 	"github.com/shunt-network/shunt/collect/perftest"
 	"github.com/shunt-network/shunt/collect/sonic"
 	"github.com/shunt-network/shunt/collect/sysfs"
@@ -48,11 +50,20 @@ var values = []value{
 	{RDMALink, func(s document.Shape) bool { return s.List && s.Has("ifname", "physical_state") }, iproute.ReadRDMA},
 	{RDMAStatistic, func(s document.Shape) bool { return s.List && s.Has("ifname", "port") }, sysfs.ReadStatistic},
 	{IPAddr, func(s document.Shape) bool { return s.List && s.Has("ifname", "mtu") }, iproute.ReadAddr},
+	{EthtoolFEC, func(s document.Shape) bool { return s.List && s.Has("ifname", "config", "active") }, ethtool.ReadFEC},
+	{EthtoolPause, func(s document.Shape) bool { return s.List && s.Has("ifname", "autonegotiate") }, ethtool.ReadPause},
+	{EthtoolQueues, func(s document.Shape) bool {
+		return s.List && s.Has("ifname") && (s.Has("rx-usecs") || s.Has("tx-usecs") || s.Has("rx-max") || s.Has("combined-max"))
+	}, ethtool.ReadQueues},
+	{EthtoolFeatures, func(s document.Shape) bool { return s.List && s.Has("ifname", "rx-checksumming") }, ethtool.ReadFeatures},
 	{IPNeighbors, func(s document.Shape) bool { return s.List && s.Has("dst", "state") }, iproute.ReadNeighbors},
 	{IPRoute, func(s document.Shape) bool { return s.List && s.Has("dst", "flags") }, iproute.ReadRoute},
 	{IPRule, func(s document.Shape) bool { return s.List && s.Has("priority", "src") }, iproute.ReadRule},
 	{Iperf, func(s document.Shape) bool { return s.Has("start", "end") && !s.List }, nettest.ReadIperf},
 	{MLXLink, func(s document.Shape) bool { return s.Has("status", "result") }, mlxlink.Read},
+	{NVUEQueues, func(s document.Shape) bool {
+		return !s.List && slices.ContainsFunc(nvue.Groups, func(name string) bool { return s.Has(name) })
+	}, nvue.Read},
 	{LLDP, func(s document.Shape) bool { return s.Has("lldp") }, lldp.Read},
 	{Manifest, func(s document.Shape) bool { return s.Has("apiVersion", "kind") }, container.ReadKubernetes},
 	{DockerInspect, func(s document.Shape) bool { return s.List && s.Has("HostConfig", "Config") }, container.ReadDocker},

@@ -156,6 +156,27 @@ func TestNVLinks(t *testing.T) {
 	}
 }
 
+func TestLinkErrors(t *testing.T) {
+	h := read(t, func(f *fragment.Fragment) reader { return NewLinkErrors(f) }, `+-----------------------------+------------------------------------------------+
+| NVLINK Error Counts                                                          |
+| GPU 3                                                                        |
++=============================+================================================+
+| Link 0                      |                                                |
+| -> CRC FLIT Error           | 0                                              |
+| -> Replay Error             | 12                                             |
+| -> Recovery Error           | 1                                              |
+| Link 1                      |                                                |
+| -> CRC FLIT Error           | Not Specified                                  |
++-----------------------------+------------------------------------------------+
+`).Host("")
+	if len(h.GPUs) != 1 || h.GPUs[0].Index != 3 {
+		t.Fatalf("%+v", h.GPUs)
+	}
+	if l := h.GPUs[0].NVLinks; len(l) != 2 || l[0].Errors.Or(-1) != 13 || l[1].Errors.Known() {
+		t.Errorf("%+v", l)
+	}
+}
+
 func TestDCGM(t *testing.T) {
 	inv := read(t, func(f *fragment.Fragment) reader { return NewDCGM(f) }, `| Diagnostic                | Result                                         |
 +===========================+================================================+
@@ -182,13 +203,13 @@ func TestDCGM(t *testing.T) {
 
 func FuzzAll(f *testing.F) {
 	f.Add([]byte("\tGPU0\tGPU1\tCPU Affinity\nGPU0\t X \tNV18\t0-3\t0\nLegend:\nGPU1: x\nGPU0\t X\n"))
-	f.Add([]byte("GPU 00000000:1B:00.0\n    PCI\n        PCIe Generation\n            Max : 99\nGPU 0: a (UUID: GPU-x)\n Link 0: 1 GB/s\n gpuId 0:\n U D\n| PCIe | Fail - GPU: 300 |\n| | x |"))
+	f.Add([]byte("GPU 00000000:1B:00.0\n    PCI\n        PCIe Generation\n            Max : 99\nGPU 0: a (UUID: GPU-x)\n Link 0: 1 GB/s\n gpuId 0:\n U D\n| PCIe | Fail - GPU: 300 |\n| | x |\n| NVLINK Error Counts |\n| GPU 0 |\n| Link 0 | |\n| -> a | 1 |\n| Link 99 ||\n"))
 	f.Fuzz(func(t *testing.T, text []byte) {
 		fr := fragment.New(&evidence.Inventory{}, "f")
 		topo := NewTopo(fr)
-		readers := []reader{topo, NewQuery(fr), NewBanner(fr), NewNVLinks(fr), NewDCGM(fr), NewLinkStates(fr)}
+		readers := []reader{topo, NewQuery(fr), NewBanner(fr), NewNVLinks(fr), NewDCGM(fr), NewLinkStates(fr), NewLinkErrors(fr)}
 		for line := range bytes.SplitSeq(text, []byte("\n")) {
-			for _, starts := range []func([]byte) bool{StartsTopo, StartsQuery, StartsBanner, StartsNVLinks, StartsDCGM, StartsLinkStates} {
+			for _, starts := range []func([]byte) bool{StartsTopo, StartsQuery, StartsBanner, StartsNVLinks, StartsDCGM, StartsLinkStates, StartsLinkErrors} {
 				starts(line)
 			}
 			for _, r := range readers {
