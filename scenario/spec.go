@@ -59,7 +59,7 @@ type Fault struct {
 	At      units.Duration `yaml:"at" example:"100us" doc:"when it begins (default: at the start)"`
 	For     units.Duration `yaml:"for" example:"50us" doc:"how long it lasts (default: to the end)"`
 	Every   units.Duration `yaml:"every" example:"1ms" doc:"it comes back after this long, again and again (default: once)"`
-	Detect  units.Duration `yaml:"detect" example:"30us" doc:"time until the switches route around it; unset: by BFD where switch.bfd is set; without it a link-down, switch-reboot and nic-reset are seen at once, and nothing else ever is"`
+	Detect  units.Duration `yaml:"detect" example:"30us" doc:"time until the switches route around it; unset: a link-down, switch-reboot and nic-reset by BFD where switch.bfd is set and else at once, a one-way-down by BFD alone, and nothing else ever"`
 	Recover units.Duration `yaml:"recover" example:"1ms" doc:"time from its end until the switches use the link again (default: as detect)"`
 	Loss    float64        `yaml:"loss" min:"0" max:"1" example:"0.001" doc:"silent-drop: probability that a packet is lost"`
 	Flows   float64        `yaml:"flows" min:"0" max:"1" example:"0.1" doc:"silent-drop: share of the flows it befalls (default: all)"`
