@@ -126,7 +126,11 @@ func (y *study) proposals(ctx context.Context, s *Set, c Config) ([]Proposal, er
 		if err != nil {
 			return nil, err
 		}
-		with(fmt.Sprintf("the best of %d seeds", seed.tried), fmt.Sprintf("seed %d", seed.seed), func(n *Config) { n.Hash.Seed = seed.seed })
+		what := fmt.Sprintf("the best of %d seeds", seed.tried)
+		if seed.alike {
+			what = anySeed
+		}
+		with(what, fmt.Sprintf("seed %d", seed.seed), func(n *Config) { n.Hash.Seed = seed.seed })
 		if y.tiers > 1 || s.Net != nil {
 			with("another seed in the second tier", "seed 1 behind the first tier", func(n *Config) {
 				second := c.Hash
@@ -168,15 +172,20 @@ func otherPolynomial(h spray.HashConfig, k int) spray.HashConfig {
 	return list[k%len(list)]
 }
 
+// anySeed is the proposal of another seed where all that were tried came to the same.
+const anySeed = "any other seed"
+
 type picked struct {
 	seed  uint64
 	tried int
+	alike bool // every seed came to the same
 }
 
 // bestSeed tries seeds on the flows of the set.
 func (y *study) bestSeed(ctx context.Context, s *Set, c Config) (picked, error) {
 	p := picked{seed: c.Hash.Seed, tried: min(triedSeeds, max(4, seedWork/max(len(s.Flows)*max(1, y.tiers), 1)))}
 	best := math.Inf(1)
+	p.alike = true
 	for seed := range uint64(p.tried) {
 		if err := ctx.Err(); err != nil {
 			return p, err
@@ -187,6 +196,7 @@ func (y *study) bestSeed(ctx context.Context, s *Set, c Config) (picked, error) 
 		if err != nil {
 			return p, err
 		}
+		p.alike = p.alike && (seed == 0 || math.Abs(r-best) < 1e-9)
 		if r < best {
 			best, p.seed = r, seed
 		}
@@ -205,12 +215,12 @@ func (y *study) prove(ctx context.Context, s *Set, c Config, list []Proposal, pr
 		work += max(1, p.QPs)
 	}
 	draws = min(mostDraws, max(leastDraws, drawWork/max(1, work*len(s.Flows))))
-	first := rand.New(rand.NewPCG(hereStream, 1))
+	d := newDrawer(s)
 	for i := range list {
 		p := &list[i]
 		set := s
 		if p.QPs > 1 {
-			set = redraw(s, first, p.QPs) // the further QPs are nowhere yet: they are drawn
+			set = d.draw(rand.New(rand.NewPCG(hereStream, 1)), p.QPs) // the further QPs are nowhere yet: they are drawn
 		}
 		if p.Here, err = y.measure(set, p.config); err != nil {
 			return now, 0, err
@@ -221,16 +231,18 @@ func (y *study) prove(ctx context.Context, s *Set, c Config, list []Proposal, pr
 		if err := ctx.Err(); err != nil {
 			return now, 0, err
 		}
-		drawn := redraw(s, rand.New(rand.NewPCG(drawStream, uint64(k))), 1)
-		if before[k], err = y.measure(drawn, c); err != nil {
+		drawn := map[int]*Set{}
+		with := func(qps int) *Set {
+			if drawn[qps] == nil {
+				drawn[qps] = d.draw(rand.New(rand.NewPCG(drawStream, uint64(k))), qps)
+			}
+			return drawn[qps]
+		}
+		if before[k], err = y.measure(with(1), c); err != nil {
 			return now, 0, err
 		}
 		for i, p := range list {
-			set := drawn
-			if p.QPs > 1 {
-				set = redraw(s, rand.New(rand.NewPCG(drawStream, uint64(k))), p.QPs)
-			}
-			r, err := y.measure(set, p.config)
+			r, err := y.measure(with(max(1, p.QPs)), p.config)
 			if err != nil {
 				return now, 0, err
 			}

@@ -17,30 +17,63 @@ const (
 	ephemeralLast  = 60999
 )
 
-// redraw draws the flows of another start of the same job, with qps QPs for each flow of the set. RoCE: every adapter's QPNs count up from a
-// new number, and the source port follows from both by the rule of the Linux kernel. Others: the port that the
-// client was given is drawn anew; the other one is the service's.
-func redraw(s *Set, rng *rand.Rand, qps int) *Set {
-	out := *s
-	out.Flows = make([]Flow, 0, len(s.Flows)*qps)
-	next := map[netip.Addr]uint32{}
-	qpn := func(a netip.Addr) uint32 {
-		n, ok := next[a]
+// drawer draws the flows of another start of the same job. RoCE: every adapter's QPNs count up from a new number, and the source port follows from
+// both by the rule of the Linux kernel, or is one of the few that the adapters of the input use. Others: the port that the client was
+// given is drawn anew; the other one is the service's.
+type drawer struct {
+	of   *Set
+	few  []uint16    // source ports of adapters that use few
+	ends [][2]uint32 // by flow: numbers of its addresses
+	qpn  []uint32    // by address: the last QPN handed out
+	sets map[int]*Set
+}
+
+func newDrawer(s *Set) *drawer {
+	d := &drawer{of: s, few: s.fewPorts(), ends: make([][2]uint32, len(s.Flows)), sets: map[int]*Set{}}
+	numbers := map[netip.Addr]uint32{}
+	number := func(a netip.Addr) uint32 {
+		n, ok := numbers[a]
 		if !ok {
-			n = rng.Uint32()
+			n = uint32(len(numbers))
+			numbers[a] = n
 		}
-		n = (n + 1) & 0xffffff
-		next[a] = n
 		return n
 	}
 	for i := range s.Flows {
+		d.ends[i] = [2]uint32{number(s.Flows[i].Src), number(s.Flows[i].Dst)}
+	}
+	d.qpn = make([]uint32, len(numbers))
+	return d
+}
+
+// draw draws flows, with qps QPs for each flow of the set. The set holds until the next draw with as many.
+func (d *drawer) draw(rng *rand.Rand, qps int) *Set {
+	out := d.sets[qps]
+	if out == nil {
+		out = new(Set)
+		*out = *d.of
+		out.Flows = make([]Flow, 0, len(d.of.Flows)*qps)
+		d.sets[qps] = out
+	}
+	out.Flows = out.Flows[:0]
+	for i := range d.qpn {
+		d.qpn[i] = rng.Uint32()
+	}
+	next := func(end uint32) uint32 {
+		d.qpn[end] = (d.qpn[end] + 1) & 0xffffff
+		return d.qpn[end]
+	}
+	for i := range d.of.Flows {
 		for range qps {
-			f := s.Flows[i]
+			f := d.of.Flows[i]
 			f.Bytes /= units.Bytes(qps)
 			switch {
 			case f.RoCE():
-				local, remote := qpn(f.Src), qpn(f.Dst)
+				local, remote := next(d.ends[i][0]), next(d.ends[i][1])
 				f.QPN, f.SrcPort = remote, route.SourcePort(local, remote)
+				if len(d.few) > 0 {
+					f.SrcPort = d.few[rng.IntN(len(d.few))]
+				}
 			case f.SrcPort >= ephemeralFirst:
 				f.SrcPort = EphemeralPort(rng)
 			case f.DstPort >= ephemeralFirst:
@@ -49,10 +82,35 @@ func redraw(s *Set, rng *rand.Rand, qps int) *Set {
 			out.Flows = append(out.Flows, f)
 		}
 	}
-	return &out
+	return out
 }
 
 // EphemeralPort draws a port as Linux gives them to clients.
 func EphemeralPort(rng *rand.Rand) uint16 {
 	return uint16(ephemeralFirst + rng.IntN(ephemeralLast-ephemeralFirst+1))
+}
+
+// fewPorts are the source ports of the input's RoCE flows where these do not follow from QPNs: adapters that take one port, or a handful, for all
+// QPs (as captures show). Ports that follow from QPNs are 16 384, and N flows have nearly N of them. Nil where that is so, or not known.
+func (s *Set) fewPorts() []uint16 {
+	const least = 8 // flows: fewer tell nothing
+	if s.Known&SrcPort == 0 {
+		return nil
+	}
+	n, seen := 0, map[uint16]bool{}
+	var ports []uint16
+	for i := range s.Flows {
+		if !s.Flows[i].RoCE() {
+			continue
+		}
+		n++
+		if p := s.Flows[i].SrcPort; !seen[p] {
+			seen[p] = true
+			ports = append(ports, p)
+		}
+	}
+	if n < least || len(ports) > max(1, n/4) {
+		return nil
+	}
+	return ports
 }

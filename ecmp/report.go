@@ -262,9 +262,12 @@ func (r *Report) conclude(s *Set, o Options) {
 	case n < links:
 		say("%s are fewer than %d links: no hash can use them all; more QPs per connection or spraying would", plural(n, "flow"), links)
 	case g.Best > Uneven:
-		say("no hash can help: with %s of these sizes on %d links one link has at least %.1fx its share; cut messages over more QPs, or spray", plural(n, "flow"), links, g.Best)
+		say("no hash can help: with %s of these sizes on %d links one link has at least %.3gx its share; cut messages over more QPs, or spray", plural(n, "flow"), links, g.Best)
 	case g.Ratio >= Uneven && g.P >= chance && g.Perfect.Mean >= Uneven*0.9:
-		say("%.1fx is what a perfect hash does to %s on %d links as well (%.1fx on average): more flows help, another hash does not", g.Ratio, plural(n, "flow"), links, g.Perfect.Mean)
+		say("%.3gx is what a perfect hash does to %s on %d links as well (%.3gx on average): more flows help, another hash does not", g.Ratio, plural(n, "flow"), links, g.Perfect.Mean)
+	}
+	if few := len(s.fewPorts()); few > 0 {
+		say("the adapters take %s for all of their QPs: only the destination QPN tells QPs between two addresses apart", plural(few, "UDP source port"))
 	}
 	var held []string
 	overfit := false
@@ -275,6 +278,9 @@ func (r *Report) conclude(s *Set, o Options) {
 		case Overfits:
 			overfit = true
 		}
+		if p.What == anySeed {
+			say("%s is linear: another seed changes the hashes of all flows alike, which here swaps links and evens nothing", o.Config.Hash.Algorithm)
+		}
 	}
 	switch {
 	case len(held) > 0:
@@ -283,7 +289,7 @@ func (r *Report) conclude(s *Set, o Options) {
 		say("nothing that was tried is better on flows it was not chosen by")
 	}
 	if overfit {
-		say("a seed that suits these flows is worth nothing on the next ones: QPNs and source ports change with every start of the job")
+		say("what is better on these flows alone is luck: QPNs and source ports change with every start of the job")
 	}
 }
 
