@@ -52,7 +52,10 @@ func (c LinkStateConfig) Score(l Load) uint8 {
 		return 0
 	}
 	s := math.Round(255 - c.Utilisation*share(l.Utilisation) - c.Queue*share(l.Queue) - c.Errors*share(l.Errors))
-	return uint8(max(1, min(255, s)))
+	if !(s >= 1) { // weights that are no numbers as well
+		return 1
+	}
+	return uint8(min(255, s))
 }
 
 // share keeps a reading within 0 and 1; what is no number counts as full.

@@ -32,6 +32,20 @@ func TestScore(t *testing.T) {
 	}
 }
 
+func FuzzScore(f *testing.F) {
+	f.Add(255.0, 255.0, 0.0, 0.5, 0.1, 0.0)
+	f.Add(math.Inf(1), math.NaN(), -3.0, 0.0, 1.0, math.Inf(-1))
+	f.Fuzz(func(t *testing.T, a, b, c, utilisation, queue, errors float64) {
+		config := LinkStateConfig{Utilisation: a, Queue: b, Errors: c}
+		if config.Score(Load{utilisation, queue, errors, false}) == 0 {
+			t.Error("a port that is up scores 0")
+		}
+		if a >= 0 && b >= 0 && c >= 0 && config.Score(Load{Utilisation: 1, Queue: 1, Errors: 1}) > config.Score(Load{Queue: queue}) {
+			t.Error("the worst load scores more than a better one")
+		}
+	})
+}
+
 // A view of whole paths: a path is as good as its worst link. A leaf that looks at its own port alone takes a path with a slow second link for idle.
 func TestPathView(t *testing.T) {
 	c := LinkStateConfig{}.Defaults()

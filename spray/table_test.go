@@ -339,3 +339,30 @@ func FuzzReweigh(f *testing.F) {
 		}
 	})
 }
+
+// A size that is no power of two takes the remainder, and a path is what its bucket belongs to.
+func TestBuckets(t *testing.T) {
+	for _, size := range []int{1, 64, 96, 4095} {
+		table := NewTable(size, 5)
+		for _, hash := range []uint32{0, 1, 95, 96, 0xcbf43926, math.MaxUint32} {
+			b := table.Bucket(hash)
+			if b != int(hash%uint32(size)) || table.Path(hash) != table.Owner(b) {
+				t.Errorf("%d buckets: hash %#x falls into %d, of path %d, and goes to %d", size, hash, b, table.Owner(b), table.Path(hash))
+			}
+		}
+	}
+}
+
+func TestTableDefaults(t *testing.T) {
+	want := TableConfig{Buckets: 64, Curve: CurveHeadroom, Freed: FreedSpread, Hysteresis: 2, MaxStep: 8}
+	if diff := cmp.Diff(want, TableConfig{}.Defaults()); diff != "" {
+		t.Error(diff)
+	}
+	set := TableConfig{Buckets: 4, Curve: CurveArticle, Freed: FreedOne, Hysteresis: 1, MaxStep: 3}
+	if diff := cmp.Diff(set, set.Defaults()); diff != "" {
+		t.Error(diff)
+	}
+	if got := (TableConfig{Buckets: 4}).Defaults().MaxStep; got != 1 {
+		t.Errorf("a table of 4 moves %d buckets at most", got)
+	}
+}
