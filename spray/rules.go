@@ -130,7 +130,7 @@ type RuleNeed struct {
 	QPs   uint64 `json:"qps"`   // in all
 	Rules uint64 `json:"rules"`
 	// Memory is what the rules take at 16 bytes each.
-	Memory units.Bytes `json:"memory_bytes"`
+	Memory units.Bytes `json:"memory"`
 	// Fits tells whether all find room. Fallback is how many queue pairs do not, and are dealt by plain ECMP.
 	Fits     bool   `json:"fits"`
 	Fallback uint64 `json:"fallback_qps"`

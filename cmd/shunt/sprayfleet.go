@@ -73,23 +73,35 @@ func (a *app) fleet(ctx context.Context, paths []string) ([]spray.FleetNIC, erro
 	if len(rest) == 0 {
 		return nics, nil
 	}
+	inv, err := a.inventory(ctx, rest)
+	if err != nil {
+		return nil, err
+	}
+	return append(nics, fleetOf(inv)...), nil
+}
+
+// inventory reads what files tell of a cluster.
+func (a *app) inventory(ctx context.Context, paths []string) (*evidence.Inventory, error) {
 	type loaded struct {
 		inv *evidence.Inventory
 		err error
 	}
 	line := a.progress("reading")
 	done := aside(func() loaded {
-		inv, _, err := collect.Load(rest, collect.Options{})
+		inv, _, err := collect.LoadContext(ctx, paths, collect.Options{})
 		return loaded{inv, err}
 	})
 	defer line.clear()
 	select {
 	case result := <-done:
 		got := result()
-		if got.err != nil {
-			return nil, unread(rest, got.err)
+		switch {
+		case ctx.Err() != nil:
+			return nil, outcome(exitInterrupted) // a part of the hosts is no answer
+		case got.inv == nil:
+			return nil, unread(paths, got.err)
 		}
-		return append(nics, fleetOf(got.inv)...), nil
+		return got.inv, nil
 	case <-ctx.Done():
 		return nil, outcome(exitInterrupted)
 	}

@@ -17,27 +17,34 @@ func (a *app) sprayRulesCommand() *cobra.Command {
 	var asJSON bool
 	around := 0
 	c := &cobra.Command{
-		Use:   "rules",
+		Use:   "rules [PATH...]",
 		Short: "count the rules that a cluster needs of a switch that sprays by queue pair",
 		Long: `Rules counts the rules of a switch that keeps one for each queue pair whose packets it sprays, and tells from how many hosts on they do
 not fit. Queue pairs that come too late are dealt by plain ECMP, without a word. Spraying by itself needs no such rules: adaptive
 routing and a table of buckets have none.
 
+PATH is a scenario, or files and folders of a cluster as explain reads them: hosts, NICs, NCCL_IB_QPS_PER_CONNECTION and the tables of
+SONiC switches (crm show resources all) are taken from them, where no flag says otherwise.
+
 With --around it lists the assumptions under which the rules run out just past a number of hosts. Exits with 1 where the rules do not
-fit into --limit.`,
+fit into --limit, or into what is free of a switch's table.`,
 		Example: `  shunt spray rules --hosts 128
   shunt spray rules --hosts 512 --peers ring --channels 16 --scope cluster
   shunt spray rules --hosts 128 --limit 32768
+  shunt spray rules cluster/ --peers all-to-all
   shunt spray rules --around 64`,
-		Args: cobra.NoArgs,
-		RunE: func(c *cobra.Command, _ []string) error {
+		RunE: func(c *cobra.Command, args []string) error {
+			cluster, err := a.clusterOf(c.Context(), c, args, &r)
+			if err != nil {
+				return err
+			}
 			if err := r.Check(); err != nil {
 				return &failure{exitUsage, err}
 			}
 			if c.Flags().Changed("around") {
 				return a.sprayRulesAround(r, around, asJSON)
 			}
-			return a.sprayRules(r, asJSON)
+			return a.sprayRules(r, cluster, asJSON)
 		},
 	}
 	f := c.Flags()
@@ -61,12 +68,12 @@ type sprayLimit struct {
 	Name     string         `json:"name"`
 	Rules    int            `json:"rules"`
 	Need     spray.RuleNeed `json:"need"`
-	Fallback units.Fraction `json:"fallback_share"`
+	Fallback float64        `json:"fallback_share"`
 	// Bites is the least number of hosts whose rules do not fit; 0: they fit whatever the number.
 	Bites int `json:"bites_at_hosts"`
 }
 
-func (a *app) sprayRules(r spray.Rules, asJSON bool) error {
+func (a *app) sprayRules(r spray.Rules, cluster sprayCluster, asJSON bool) error {
 	limits := []sprayLimit{{Name: "default", Rules: spray.DefaultRuleLimit}, {Name: "partition for RoCE", Rules: spray.RoCEPartition}, {Name: "raised", Rules: spray.RaisedRuleLimit}}
 	if !slices.ContainsFunc(limits, func(l sprayLimit) bool { return l.Rules == r.Limit }) {
 		limits = append(limits, sprayLimit{Name: "as given", Rules: r.Limit})
@@ -76,11 +83,12 @@ func (a *app) sprayRules(r spray.Rules, asJSON bool) error {
 		l, with := &limits[i], r
 		with.Limit = l.Rules
 		l.Need = with.Need()
-		l.Fallback = l.Need.Share()
+		l.Fallback = float64(l.Need.Share())
 		l.Bites, _ = with.Bites()
 	}
+	tables := cluster.room(need)
 	verdict := error(nil)
-	if !need.Fits {
+	if !need.Fits || !roomEverywhere(tables) {
 		verdict = outcome(exitFindings)
 	}
 	if asJSON {
@@ -88,13 +96,15 @@ func (a *app) sprayRules(r spray.Rules, asJSON bool) error {
 			Cluster spray.Rules    `json:"cluster"`
 			Need    spray.RuleNeed `json:"need"`
 			Limits  []sprayLimit   `json:"limits"`
-		}{r, need, limits}); err != nil {
+			Tables  []sprayTable   `json:"tables,omitempty"`
+			Notes   []string       `json:"notes,omitempty"`
+		}{r, need, limits, tables, cluster.notes}); err != nil {
 			return err
 		}
 		return verdict
 	}
 	var b strings.Builder
-	fmt.Fprintf(&b, "%d hosts of %d NICs, peers %s, %s\n\n", r.Hosts, r.NICs, r.Peers, scopeWords(&r))
+	fmt.Fprintf(&b, "%s hosts of %s, peers %s, %s\n\n", count(uint64(r.Hosts)), nicsOf(r.NICs), r.Peers, scopeWords(&r))
 	sums := table{head: []string{"", "", ""}, left: 1}
 	sums.add("NICs whose queue pairs the switch has rules of", count(need.NICs), "")
 	sums.add("peers of each", count(need.Peers), "")
@@ -113,9 +123,21 @@ func (a *app) sprayRules(r spray.Rules, asJSON bool) error {
 		if l.Bites > 0 {
 			bites = count(uint64(l.Bites)) + " hosts"
 		}
-		rows.add(l.Name, count(uint64(l.Rules)), fits, count(l.Need.Fallback)+" queue pairs", shareText(l.Fallback), bites)
+		rows.add(l.Name, count(uint64(l.Rules)), fits, count(l.Need.Fallback)+" queue pairs", shareText(units.Fraction(l.Fallback)), bites)
 	}
 	b.WriteString(rows.String())
+	if len(tables) > 0 {
+		rows := table{head: []string{"switch", "access list", "in use", "free", "fits"}, left: 2}
+		for _, t := range tables {
+			fits := "yes"
+			if !t.Fits {
+				fits = "no"
+			}
+			rows.add(t.Switch, t.Table, count(uint64(max(t.Used, 0))), count(uint64(max(t.Available, 0))), fits)
+		}
+		b.WriteString("\n" + rows.String())
+	}
+	b.WriteString(noted(cluster.notes))
 	b.WriteString(noted([]string{
 		"The limits are article 000's (a default of 16384, spray-rule-limit 32768, 24576 set apart for RoCE); none is public. A limit that is raised moves the number of hosts, and does not take it away.",
 		"What is over the limit falls back without a word. Adaptive routing, random paths and a table of buckets need no rule for a queue pair.",
@@ -159,14 +181,14 @@ func (a *app) sprayRulesAround(r spray.Rules, hosts int, asJSON bool) error {
 		return a.encode(list)
 	}
 	if len(list) == 0 {
-		return a.say(fmt.Sprintf("with %s rules nothing runs out just past %d hosts of %d NICs\n", count(uint64(r.Limit)), hosts, r.NICs))
+		return a.say(fmt.Sprintf("with %s rules nothing runs out just past %d hosts of %s\n", count(uint64(r.Limit)), hosts, nicsOf(r.NICs)))
 	}
 	rows := table{head: []string{"rules of", "peers", "queue pairs to a peer", "runs out at", "rules there"}, left: 2}
 	for i := range list {
 		l := &list[i]
 		rows.add(string(l.Scope), string(l.Peers), strconv.Itoa(l.QPs), count(uint64(l.Hosts))+" hosts", count(l.Need().Rules))
 	}
-	return a.say(fmt.Sprintf("%s rules run out past %d hosts of %d NICs where\n\n", count(uint64(r.Limit)), hosts, r.NICs) + rows.String() + noted([]string{
+	return a.say(fmt.Sprintf("%s rules run out past %d hosts of %s where\n\n", count(uint64(r.Limit)), hosts, nicsOf(r.NICs)) + rows.String() + noted([]string{
 		"rail: a leaf has one NIC of each host. leaf: a leaf has " + strconv.Itoa(r.HostsPerLeaf) + " hosts. cluster: each switch has the rules of all queue pairs. Queue pairs to a peer are those of a connection (NCCL's default is 1), times channels.",
 	}))
 }
