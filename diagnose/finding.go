@@ -108,6 +108,16 @@ type Trial struct {
 	Metric string         `json:"metric"` // "step", "all_reduce"
 	Before units.Duration `json:"before"`
 	After  units.Duration `json:"after"`
-	Spread units.Duration `json:"spread"` // half the range of the gain over the seeds
+	Spread units.Duration `json:"spread"` // half the range of the gain over the seeds, of After where the job stalls without
 	Seeds  int            `json:"seeds"`
+	// Stalled says that the job never ends without the fix, so there is no time before.
+	Stalled bool `json:"stalled,omitempty"`
+}
+
+// Gain is the share of the time that the fix saves; a job that ends at all is worth all of it.
+func (t *Trial) Gain() float64 {
+	if t.Stalled {
+		return 1
+	}
+	return float64(t.Before-t.After) / float64(t.Before)
 }

@@ -166,6 +166,13 @@ func trial(r *diagnose.Trial) string {
 	if r.Metric != "" && r.Metric != "step" {
 		text += " " + r.Metric
 	}
+	if r.Stalled {
+		text += ": " + duration(r.After)
+		if r.Seeds > 1 {
+			text += " (+- " + strconv.FormatFloat(float64(r.Spread)/float64(s.unit), 'g', 2, 64) + fmt.Sprintf(", %d seeds)", r.Seeds)
+		}
+		return text + "; without it the job never ends"
+	}
 	text += ": " + duration(r.After) + ", was " + significant(float64(r.Before)/float64(s.unit)) + " (" + gain(change, s)
 	if r.Seeds > 1 {
 		// The spread is known to no more than two digits over a few seeds.

@@ -248,6 +248,8 @@ func TestTrial(t *testing.T) {
 		{diagnose.Trial{Metric: "step", Before: 412 * ms, After: 319 * ms, Spread: 6 * ms, Seeds: 3}, "simulated: 319 ms, was 412 (-93 +- 6, 3 seeds)"},
 		{diagnose.Trial{Metric: "all_reduce", Before: 412 * ms, After: 319 * ms, Seeds: 1}, "simulated all_reduce: 319 ms, was 412 (-93, one seed)"},
 		{diagnose.Trial{Metric: "step", Before: 412 * ms, After: 409 * ms, Spread: 6 * ms, Seeds: 3}, "simulated: 409 ms, was 412 (-3 +- 6, 3 seeds: no sure gain)"},
+		{diagnose.Trial{Metric: "alltoall", After: 3 * ms, Spread: 20 * units.Microsecond, Seeds: 3, Stalled: true}, "simulated alltoall: 3 ms (+- 0.02, 3 seeds); without it the job never ends"},
+		{diagnose.Trial{Metric: "step", After: 319 * ms, Seeds: 1, Stalled: true}, "simulated: 319 ms; without it the job never ends"},
 		{diagnose.Trial{Metric: "step", Before: 412 * ms, After: 420 * ms, Spread: 1 * ms, Seeds: 3}, "simulated: 420 ms, was 412 (+8 +- 1, 3 seeds: no sure gain)"},
 	} {
 		if got := trial(&c.trial); got != c.want {

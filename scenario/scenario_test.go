@@ -270,3 +270,29 @@ func FuzzParse(f *testing.F) {
 		Parse("fuzz.yaml", src)
 	})
 }
+
+// A job that never ends has no time of its own to compare a fix with; that it ends with the fix is the gain.
+func TestTrialOfAStalledJob(t *testing.T) {
+	s, err := Parse("tiny.yaml", []byte(tiny+"nic: {transport: ppcid, timeout: 2, ppcid: {layout: v1, hosts: [{host: host0, layout: v2}]}}\n"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	run, err := s.Run(context.Background(), nil)
+	if err != nil || !run.Summary.Stalled {
+		t.Fatalf("stalled %t, %v; a host that nobody understands should stop the job", run.Summary.Stalled, err)
+	}
+	out := &Outcome{Run: run, Result: diagnose.Result{Findings: []diagnose.Finding{{Fix: diagnose.Fix{
+		Try:    []diagnose.Change{{Setting: "nic.ppcid.layout", Value: "v2"}},
+		Others: []diagnose.Alternative{{Try: []diagnose.Change{{Setting: "nic.qps", Value: "2"}}}},
+	}}}}}
+	if err := s.try(context.Background(), out, 2, func(float64) {}); err != nil {
+		t.Fatal(err)
+	}
+	fix := out.Result.Findings[0].Fix
+	if r := fix.Trial; r == nil || !r.Stalled || r.Metric != "alltoall" || r.After <= 0 || r.Before != 0 || r.Seeds != 2 || r.Gain() != 1 {
+		t.Errorf("one layout: %+v", r)
+	}
+	if r := fix.Others[0].Trial; r != nil {
+		t.Errorf("more QPs do not end it either: %+v", r)
+	}
+}

@@ -32,7 +32,7 @@ func (s *Scenario) Score(r diagnose.Result) []string {
 	if s.Expect.Gain > 0 && len(r.Findings) > 0 {
 		if t := r.Findings[0].Fix.Trial; t == nil {
 			wrong = append(wrong, "the fix was not tried")
-		} else if gain := float64(t.Before-t.After) / float64(t.Before); gain < float64(s.Expect.Gain) {
+		} else if gain := t.Gain(); gain < float64(s.Expect.Gain) {
 			wrong = append(wrong, fmt.Sprintf("the fix gains %.1f %%, expected at least %s", 100*gain, s.Expect.Gain))
 		}
 	}

@@ -83,7 +83,8 @@ func (r *Run) metric() (name string, mean units.Duration, ok bool) {
 // which of them ends first changes nothing in the figures.
 func (s *Scenario) try(ctx context.Context, out *Outcome, seeds int, progress func(float64)) error {
 	name, before, ok := out.metric()
-	if !ok {
+	stalled := out.Summary.Stalled // what few calls ended says nothing of the job
+	if !ok && !stalled {
 		return nil
 	}
 	type job struct {
@@ -113,10 +114,11 @@ func (s *Scenario) try(ctx context.Context, out *Outcome, seeds int, progress fu
 	if len(jobs) == 0 {
 		return nil
 	}
-	for seed := 1; seed < seeds; seed++ { // seed 0 is the run there is already
+	for seed := 1; seed < seeds && !stalled; seed++ { // seed 0 is the run there is already
 		jobs = append(jobs, job{s.seeded(s.Seed + uint64(seed)), nil, seed})
 	}
 	results := make([]units.Duration, len(jobs))
+	names := make([]string, len(jobs))
 	errs := make([]error, len(jobs))
 	var done int
 	var mu sync.Mutex
@@ -137,8 +139,8 @@ func (s *Scenario) try(ctx context.Context, out *Outcome, seeds int, progress fu
 			run, err := j.scenario.Run(ctx, nil)
 			if err == nil {
 				// A job that the fix does not let finish has no figure.
-				if n, mean, ok := run.metric(); ok && n == name && !run.Cut && !run.Summary.Stalled {
-					results[i] = mean
+				if n, mean, ok := run.metric(); ok && (n == name || stalled) && !run.Cut && !run.Summary.Stalled {
+					names[i], results[i] = n, mean
 				}
 			}
 			errs[i] = err
@@ -158,6 +160,9 @@ func (s *Scenario) try(ctx context.Context, out *Outcome, seeds int, progress fu
 	base[0] = before
 	fixed := map[**diagnose.Trial][]units.Duration{}
 	for i, j := range jobs {
+		if stalled && names[i] != "" {
+			name = names[i]
+		}
 		if j.into == nil {
 			base[j.seed] = results[i]
 			continue
@@ -168,7 +173,11 @@ func (s *Scenario) try(ctx context.Context, out *Outcome, seeds int, progress fu
 		fixed[j.into][j.seed] = results[i]
 	}
 	for _, into := range tried {
-		*into = trial(name, base, fixed[into])
+		if stalled {
+			*into = ended(name, fixed[into])
+		} else {
+			*into = trial(name, base, fixed[into])
+		}
 	}
 	return nil
 }
@@ -193,6 +202,19 @@ func trial(metric string, before, after []units.Duration) *diagnose.Trial {
 		}
 	}
 	t.Spread = (most - least) / 2
+	return t
+}
+
+// ended sums up runs with a fix of a job that never ends without it; nil when any of them does not end either.
+func ended(metric string, after []units.Duration) *diagnose.Trial {
+	t := &diagnose.Trial{Metric: metric, Seeds: len(after), Stalled: true}
+	for _, a := range after {
+		if a == 0 {
+			return nil
+		}
+		t.After += a / units.Duration(len(after))
+	}
+	t.Spread = (slices.Max(after) - slices.Min(after)) / 2
 	return t
 }
 
