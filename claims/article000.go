@@ -7,8 +7,11 @@ import (
 
 // Claims of article 000, per-packet spraying for RoCEv2.
 
+// article000 lists them by id.
 func article000() []Claim {
-	return slices.Concat(baseline(), anatomy())
+	list := slices.Concat(baseline(), engineClaims(), anatomy())
+	slices.SortStableFunc(list, func(a, b Claim) int { return compareIDs(a.ID, b.ID) })
+	return list
 }
 
 // baseline are the figures about what spraying and hashing do to a job.

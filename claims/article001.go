@@ -1,10 +1,12 @@
 package claims
 
+import "slices"
+
 // Claims of article 001, heterogeneous networks, in-network computing, AI for the network.
 
 func article001() []Claim {
 	const a Article = "001"
-	return []Claim{{
+	list := []Claim{{
 		ID: "S1.1a", Article: a, Kind: Simulated,
 		Says: "interrupts of two 100G NICs on one core: gradient synchronisation", Figure: "3 times as long",
 		Measure: Measure{"all_reduce, one host's NICs at half rate", "ratio", "shared-core", "half", About(3, 0.1, 1)},
@@ -40,6 +42,8 @@ are kept to have their whole way; and truncation, or one switch fills an SSD in 
 		Says: "ten samples of history predict the next load", Figure: "the last 10",
 		Reading: `A line of pseudo-code, without a time between samples or a result.`,
 	}}
+	slices.SortStableFunc(list, func(a, b Claim) int { return compareIDs(a.ID, b.ID) })
+	return list
 }
 
 // notClaims are figures of the articles that can be neither true nor false of a network.

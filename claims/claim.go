@@ -1,6 +1,11 @@
 package claims
 
-import "slices"
+import (
+	"cmp"
+	"slices"
+	"strconv"
+	"strings"
+)
 
 // Article is one of the three articles whose figures are tested.
 type Article string
@@ -77,4 +82,14 @@ func requirement(id string) string {
 		}
 	}
 	return id
+}
+
+// compareIDs orders ids by the number of the requirement, then by letter: S0.2a comes before S0.10a.
+func compareIDs(a, b string) int {
+	number := func(id string) int {
+		_, digits, _ := strings.Cut(requirement(id), ".")
+		n, _ := strconv.Atoi(digits) // a test holds ids to be numbers
+		return n
+	}
+	return cmp.Or(cmp.Compare(number(a), number(b)), cmp.Compare(a, b))
 }

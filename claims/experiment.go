@@ -27,7 +27,7 @@ type Experiment struct {
 
 // Experiments lists all experiments.
 func Experiments() []Experiment {
-	return slices.Concat(sprayingExperiments(), moeExperiments(), ecnExperiments(), timeoutExperiments(), networkExperiments(), arithmetic())
+	return slices.Concat(sprayingExperiments(), engineExperiments(), weightExperiments(), identityExperiments(), modelExperiments(), moeExperiments(), ecnExperiments(), timeoutExperiments(), networkExperiments(), arithmetic())
 }
 
 // experimentNamed finds an experiment.
