@@ -72,10 +72,15 @@ func nameEnds(inv *evidence.Inventory) {
 			}
 		}
 	}
+	ports := identified(inv)
 	for i := range inv.Captures {
 		for j := range inv.Captures[i].Streams {
 			st := &inv.Captures[i].Streams[j]
-			st.Src.Host, st.Dst.Host = owner[st.Src.Address.Unmap()], owner[st.Dst.Address.Unmap()]
+			for _, end := range []*evidence.End{&st.Src, &st.Dst} {
+				if end.Host = owner[end.Address.Unmap()]; end.LID > 0 {
+					end.Host = ports[end.LID]
+				}
+			}
 		}
 	}
 	for i := range inv.Flows {
@@ -85,4 +90,24 @@ func nameEnds(inv *evidence.Inventory) {
 			}
 		}
 	}
+}
+
+// identified maps local identifiers of InfiniBand to the one host that has them. Two subnets may use the same ones, which
+// then name none.
+func identified(inv *evidence.Inventory) map[int]string {
+	ports := map[int]string{}
+	for _, h := range inv.Hosts {
+		for _, n := range h.NICs {
+			lid, ok := n.LID.Get()
+			if !ok || lid == 0 {
+				continue
+			}
+			if have, taken := ports[lid]; taken && have != h.Name {
+				ports[lid] = ""
+			} else {
+				ports[lid] = h.Name
+			}
+		}
+	}
+	return ports
 }

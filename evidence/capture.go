@@ -2,6 +2,7 @@ package evidence
 
 import (
 	"net/netip"
+	"strconv"
 
 	"github.com/shunt-network/shunt/units"
 )
@@ -13,7 +14,7 @@ type Capture struct {
 	From    Source
 	Frames  int
 	Span    units.Duration // from the first frame to the last
-	RoCE    int            // frames that carry it
+	RoCE    int            // frames that carry it, or InfiniBand
 	Cut     int            // of these, such as are cut off: their ICRC is not known
 	Dropped uint64         // packets the capturing host says it lost itself
 	Streams []Stream
@@ -25,11 +26,15 @@ type Capture struct {
 type End struct {
 	Address netip.Addr
 	Host    string
+	LID     int // of a port of InfiniBand without an address, else 0
 }
 
 func (e End) String() string {
 	if e.Host != "" {
 		return e.Host
+	}
+	if e.LID > 0 {
+		return "LID " + strconv.Itoa(e.LID)
 	}
 	return e.Address.String()
 }
@@ -39,6 +44,8 @@ type Stream struct {
 	Src, Dst  End
 	QP        uint32 // at Dst
 	V1        bool   // RoCE v1, which no router passes
+	Native    bool   // InfiniBand, which has neither classes nor marks of IP
+	Tunnel    bool   // inside VXLAN
 	Transport string // "RC", "UC", "UD", "XRC", "RD"; "" where only notifications were seen
 	From      Source // the first frame
 

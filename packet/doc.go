@@ -6,6 +6,6 @@
 // the same headers; what they write reads back equal. Nothing here keeps state between frames: streams, gaps and
 // retransmissions are for those who read captures.
 //
-// Read ethernet.go, ip.go, udp.go, bth.go and extended.go, pause.go for the headers, frame.go for a whole frame,
+// Read ethernet.go, ip.go, udp.go, bth.go and extended.go, pause.go, lrh.go for the headers, frame.go for a whole frame,
 // icrc.go for its check, and capture.go, pcapng.go and writer.go for files.
 package packet

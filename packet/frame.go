@@ -25,13 +25,22 @@ type Frame struct {
 
 	IPv4 IPv4
 	IPv6 IPv6
-	GRH  IPv6 // of RoCE v1
+	GRH  IPv6 // of RoCE v1, and of InfiniBand between subnets
+	LRH  LRH  // of InfiniBand
 	TCP  TCP
 	UDP  UDP
 
 	BTH BTH
 	Extended
 	Cut bool // the capture holds less of the packet than it says of itself
+
+	// Tunnel says that the views of addresses and ports are of a RoCE packet inside VXLAN. What the network between the
+	// tunnel's ends goes by stands in the headers around it: the tag, and what IP tells of class and congestion.
+	Tunnel bool
+	outer  struct {
+		dscp uint8
+		ecn  ECN
+	}
 
 	whole []byte // the IP packet with its ICRC, where all of it is there
 }
@@ -55,6 +64,8 @@ func Decode(link Link, data []byte) (f Frame) {
 		}
 	case LinkERF:
 		f.erf(data)
+	case LinkInfini:
+		f.infiniband(data)
 	}
 	return f
 }
@@ -73,9 +84,14 @@ func (f *Frame) erf(data []byte) {
 		}
 		more, rest = rest[0], rest[extensionLen:]
 	}
-	const erfEthernet = 2 // InfiniBand (21) has no Ethernet in it
-	if kind&0x7f == erfEthernet && len(rest) > ethernetPad {
-		f.ethernet(rest[ethernetPad:])
+	const erfEthernet, erfInfiniband = 2, 21
+	switch kind & 0x7f {
+	case erfEthernet:
+		if len(rest) > ethernetPad {
+			f.ethernet(rest[ethernetPad:])
+		}
+	case erfInfiniband:
+		f.infiniband(rest)
 	}
 }
 
@@ -182,6 +198,10 @@ func (f *Frame) transport(protocol uint8, packet []byte, header int) {
 		f.TCP = TCP(b)
 	case protocol == ProtocolUDP && len(b) >= udpLen:
 		f.UDP = UDP(b)
+		if f.UDP.DstPort() == PortVXLAN {
+			f.vxlan(b[udpLen:])
+			return
+		}
 		if f.UDP.DstPort() != PortRoCE {
 			return
 		}
@@ -190,6 +210,26 @@ func (f *Frame) transport(protocol uint8, packet []byte, header int) {
 		}
 		f.roce(b[udpLen:])
 	}
+}
+
+// vxlan looks for RoCE inside a tunnel (RFC 7348: a flag, 24 bits of network, an Ethernet frame). Whatever else it
+// carries is left as what the network sees, a datagram between the tunnel's ends.
+func (f *Frame) vxlan(b []byte) {
+	const headerLen, valid = 8, 0x08
+	if f.Tunnel || len(b) < headerLen+ethLen || b[0]&valid == 0 {
+		return
+	}
+	inner := Frame{Tunnel: true}
+	inner.ethernet(b[headerLen:])
+	if inner.BTH == nil {
+		return
+	}
+	_, _, inner.outer.dscp, inner.outer.ecn, _ = f.IP()
+	inner.Ethernet, inner.VLAN, inner.Cut = f.Ethernet, f.VLAN, inner.Cut || f.Cut
+	if f.Cut {
+		inner.whole = nil
+	}
+	*f = inner
 }
 
 // roce reads a base transport header and what follows, with the ICRC at the end where nothing is cut off.
@@ -210,8 +250,18 @@ func (f *Frame) roce(b []byte) {
 }
 
 // IP tells whether the frame is an IP packet, and its addresses, code point and congestion field. For RoCE v1 they are
-// those of its GRH.
+// those of its GRH. In a tunnel the addresses are those of the packet inside, the others those the network goes by.
 func (f *Frame) IP() (src, dst netip.Addr, dscp uint8, ecn ECN, ok bool) {
+	src, dst, dscp, ecn, ok = f.ip()
+	if f.Tunnel && f.BTH != nil {
+		if dscp = f.outer.dscp; ecn != CE { // a mark inside was set before the tunnel (RFC 6040)
+			ecn = f.outer.ecn
+		}
+	}
+	return src, dst, dscp, ecn, ok
+}
+
+func (f *Frame) ip() (src, dst netip.Addr, dscp uint8, ecn ECN, ok bool) {
 	switch {
 	case f.IPv4 != nil:
 		return f.IPv4.Src(), f.IPv4.Dst(), f.IPv4.DSCP(), f.IPv4.ECN(), true

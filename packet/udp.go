@@ -6,6 +6,7 @@ import "encoding/binary"
 const (
 	PortRoCE  uint16 = 4791
 	PortSFlow uint16 = 6343
+	PortVXLAN uint16 = 4789
 )
 
 // UDP is a view of a datagram (RFC 768).

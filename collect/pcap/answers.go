@@ -86,9 +86,9 @@ const maxAsked = 256
 // of those the other way, that has sent that number lately; where several have, it stays unknown.
 func (c *capture) asked(s *stream, psn uint32) *stream {
 	var one *stream
-	list := c.between[hosts{s.Dst.Address, s.Src.Address}]
+	list := c.between[ends{hosts{s.Dst.Address, s.Src.Address}, lids{uint16(s.Dst.LID), uint16(s.Src.LID)}}]
 	for _, o := range list[:min(len(list), maxAsked)] {
-		if d := packet.Distance(o.sequence.next, psn); o.V1 != s.V1 || !o.sequence.started || d < 0 || d > window {
+		if d := packet.Distance(o.sequence.next, psn); o.V1 != s.V1 || o.Tunnel != s.Tunnel || !o.sequence.started || d < 0 || d > window {
 			continue
 		}
 		if one != nil {

@@ -38,7 +38,7 @@ func Read(f *fragment.Fragment, r io.Reader, sampled Datagrams) error {
 	if err != nil {
 		return err
 	}
-	c := &capture{f: f, streams: map[streamKey]*stream{}, between: map[hosts][]*stream{}, pauses: map[pauseKey]*pausing{}}
+	c := &capture{f: f, streams: map[streamKey]*stream{}, between: map[ends][]*stream{}, pauses: map[pauseKey]*pausing{}}
 	for {
 		var rec packet.Record
 		if rec, err = in.Next(); err != nil {
@@ -59,7 +59,7 @@ type capture struct {
 	flows   fragment.Flows
 	streams map[streamKey]*stream
 	order   []*stream
-	between map[hosts][]*stream
+	between map[ends][]*stream
 	pauses  map[pauseKey]*pausing
 	held    []*pausing
 
@@ -69,10 +69,21 @@ type capture struct {
 
 type hosts struct{ src, dst netip.Addr }
 
+// lids are the ends of a stream of InfiniBand.
+type lids struct{ src, dst uint16 }
+
 type streamKey struct {
 	hosts
-	qp uint32
-	v1 bool
+	lids
+	qp     uint32
+	v1     bool
+	tunnel bool
+}
+
+// ends are what streams of one direction have in common.
+type ends struct {
+	hosts
+	lids
 }
 
 // stream is an evidence.Stream in the making.
@@ -127,12 +138,14 @@ func (c *capture) roce(f *packet.Frame, rec packet.Record) {
 	if s.Transport == "" {
 		s.Transport = transports[op.Transport()]
 	}
-	c.class(s, f, int(dscp), rec.Number)
-	if ecn != packet.NotECT {
-		s.Capable++
-	}
-	if ecn == packet.CE {
-		c.count(&s.Marked, rec.Number)
+	if !s.Native {
+		c.class(s, f, int(dscp), rec.Number)
+		if ecn != packet.NotECT {
+			s.Capable++
+		}
+		if ecn == packet.CE {
+			c.count(&s.Marked, rec.Number)
+		}
 	}
 	if f.UDP != nil {
 		s.port(f.UDP.SrcPort())
@@ -163,17 +176,21 @@ var transports = map[packet.Opcode]string{packet.RC: "RC", packet.UC: "UC", pack
 // stream finds the stream of a packet, nil past the limit.
 func (c *capture) stream(f *packet.Frame, number int) *stream {
 	src, dst, _, _, _ := f.IP()
-	k := streamKey{hosts{src, dst}, f.BTH.QP(), f.GRH != nil}
+	k := streamKey{hosts: hosts{src, dst}, qp: f.BTH.QP(), v1: f.GRH != nil && f.LRH == nil, tunnel: f.Tunnel}
+	if f.LRH != nil && f.GRH == nil {
+		k.lids = lids{f.LRH.Src(), f.LRH.Dst()}
+	}
 	s := c.streams[k]
 	if s == nil {
 		if len(c.order) >= MaxStreams {
 			c.out.Past++
 			return nil
 		}
-		s = &stream{Stream: evidence.Stream{Src: evidence.End{Address: src}, Dst: evidence.End{Address: dst}, QP: k.qp, V1: k.v1, From: c.f.At(number)}}
+		s = &stream{Stream: evidence.Stream{Src: evidence.End{Address: src}, Dst: evidence.End{Address: dst}, QP: k.qp, V1: k.v1, Native: f.LRH != nil, Tunnel: k.tunnel, From: c.f.At(number)}}
+		s.Src.LID, s.Dst.LID = int(k.lids.src), int(k.lids.dst)
 		c.streams[k] = s
 		c.order = append(c.order, s)
-		c.between[k.hosts] = append(c.between[k.hosts], s)
+		c.between[ends{k.hosts, k.lids}] = append(c.between[ends{k.hosts, k.lids}], s)
 	}
 	return s
 }

@@ -149,7 +149,7 @@ func TestFlowsOfOthers(t *testing.T) {
 
 func TestStreamsAreLimited(t *testing.T) {
 	f := fragment.New(&evidence.Inventory{}, "x")
-	c := &capture{f: f, streams: map[streamKey]*stream{}, between: map[hosts][]*stream{}, pauses: map[pauseKey]*pausing{}}
+	c := &capture{f: f, streams: map[streamKey]*stream{}, between: map[ends][]*stream{}, pauses: map[pauseKey]*pausing{}}
 	for qp := range uint32(MaxStreams + 3) {
 		c.frame(packet.Record{Number: 1, Link: packet.LinkEthernet, Data: frame(1, func(p *packet.Packet) { p.BTH.QP = qp })}, nil)
 	}
@@ -196,4 +196,36 @@ func BenchmarkRead(b *testing.B) {
 		read(b, data)
 	}
 	b.ReportMetric(float64(b.N)*float64(len(frames))/b.Elapsed().Seconds(), "packets/s")
+}
+
+// Streams of InfiniBand have local identifiers, no classes and no marks; what is lost and refused in them counts.
+func TestInfiniBand(t *testing.T) {
+	infini := func(src, dst uint16, op packet.Opcode, qp, psn uint32, headers ...byte) []byte {
+		payload := 16
+		b := packet.AppendLRH(nil, src, dst, 0, false, 12+len(headers)+payload+4)
+		b = packet.AppendBTH(b, packet.BTHHeader{Opcode: op, QP: qp, PSN: psn})
+		return append(append(b, headers...), make([]byte, payload+4+2)...)
+	}
+	var out bytes.Buffer
+	w, err := packet.NewWriter(&out, packet.PCAPNG, packet.LinkInfini, 0)
+	if err != nil {
+		t.Fatal(err)
+	}
+	send := packet.RC | packet.SendOnly
+	for i, f := range [][]byte{infini(4, 9, send, 17, 1), infini(4, 9, send, 17, 2), infini(4, 9, send, 17, 4), infini(9, 4, packet.RC|packet.Acknowledge, 3, 3, packet.AppendAETH(nil, 0x60, 1)...), infini(5, 9, send, 17, 1)} {
+		if err := w.Write(int64(i), f, len(f)); err != nil {
+			t.Fatal(err)
+		}
+	}
+	c := read(t, out.Bytes()).Captures[0]
+	if c.RoCE != 5 || len(c.Streams) != 3 {
+		t.Fatalf("%+v", c)
+	}
+	s := c.Streams[0]
+	if s.Src.String() != "LID 4" || s.Dst.String() != "LID 9" || !s.Native || s.V1 || s.Missing != 1 || s.Capable != 0 || len(s.Classes) != 0 || s.LostBefore.Count != 1 {
+		t.Errorf("%+v", s)
+	}
+	if r := c.Streams[1].Refused(evidence.RefusedSequence); r.Count != 1 {
+		t.Errorf("%+v", c.Streams[1])
+	}
 }
