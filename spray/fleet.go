@@ -22,7 +22,8 @@ type FleetNIC struct {
 	Model    string `json:"model,omitempty"`
 	Firmware string `json:"firmware,omitempty"`
 	Layout   Layout `json:"layout,omitempty"`
-	From     string `json:"from,omitempty"` // file and line, for messages
+	Since    string `json:"since,omitempty"` // the oldest firmware that understands the layout
+	From     string `json:"from,omitempty"`  // file and line, for messages
 }
 
 // Name is the host and the device.
@@ -42,6 +43,8 @@ type FleetGroup struct {
 
 	version Firmware
 	valid   bool // of version
+	since   Firmware
+	bounded bool // by since
 }
 
 // FleetOutcome is whether two groups understand each other.
@@ -141,15 +144,15 @@ func CheckFleet(nics []FleetNIC, minimums []Firmware) FleetVerdict {
 // group puts NICs that are alike together.
 func group(nics []FleetNIC) []FleetGroup {
 	type key struct {
-		model, firmware string
-		layout          Layout
+		model, firmware, since string
+		layout                 Layout
 	}
 	at := map[key]int{}
 	groups := []FleetGroup{}
 	for i := range nics {
 		n := &nics[i]
 		version, valid := ParseFirmware(n.Firmware)
-		k := key{n.Model, strings.TrimSpace(n.Firmware), n.Layout}
+		k := key{n.Model, strings.TrimSpace(n.Firmware), strings.TrimSpace(n.Since), n.Layout}
 		if valid {
 			k.firmware, _, _ = strings.Cut(k.firmware, " ") // without the board
 			k.model = cmp.Or(version.Model(), k.model)
@@ -158,7 +161,9 @@ func group(nics []FleetNIC) []FleetGroup {
 		if !ok {
 			g = len(groups)
 			at[k] = g
-			groups = append(groups, FleetGroup{Model: k.model, Firmware: k.firmware, Layout: k.layout, version: version, valid: valid})
+			made := FleetGroup{Model: k.model, Firmware: k.firmware, Layout: k.layout, version: version, valid: valid}
+			made.since, made.bounded = ParseFirmware(k.since)
+			groups = append(groups, made)
 		}
 		groups[g].NICs = append(groups[g].NICs, n.Name())
 	}
@@ -238,6 +243,10 @@ func (v *FleetVerdict) change(g *FleetGroup, most Layout, minimums []Firmware) s
 			v.Status = FleetDisagrees
 			return "upgrade: older than the minimum " + m.String()
 		}
+	}
+	if g.bounded && g.valid && g.since.Family() == g.version.Family() && g.version.Compare(g.since) < 0 {
+		v.Status = FleetDisagrees
+		return fmt.Sprintf("upgrade: %s understands layout %s, this one is older", g.since, cmp.Or(g.Layout, "(not known)"))
 	}
 	if g.Layout != "" && most != "" && g.Layout != most {
 		var target *FleetGroup

@@ -107,6 +107,16 @@ func TestFleetMinimum(t *testing.T) {
 	}
 }
 
+// A layout that is set on a firmware too old for it.
+func TestFleetSince(t *testing.T) {
+	nics := fleet("node1 28.38.1002 v2", "node2 28.43.1014 v2")
+	nics[0].Since, nics[1].Since = "28.39.1002", "28.39.1002"
+	v := CheckFleet(nics, nil)
+	if v.Status != FleetDisagrees || len(v.Changes) != 1 || v.Changes[0].Do != "upgrade: 28.39.1002 understands layout v2, this one is older" {
+		t.Errorf("%s %+v", v.Status, v.Changes)
+	}
+}
+
 func TestParseFirmware(t *testing.T) {
 	for text, want := range map[string]string{
 		"28.39.1002": "28.39.1002", "28.39.1002 (MT_0000000838)": "28.39.1002", " 16.35.4030\n": "16.35.4030", "229.2.52.0/pkg 229.2.52.0": "229.2.52.0", "1.70": "1.70",

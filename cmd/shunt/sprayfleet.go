@@ -152,7 +152,7 @@ func fleetOf(inv *evidence.Inventory) (nics []spray.FleetNIC) {
 			if n.Port > 1 {
 				device += fmt.Sprintf("/%d", n.Port)
 			}
-			nics = append(nics, spray.FleetNIC{Host: h.Name, Device: device, Model: n.Model.Or(""), Firmware: n.Firmware.Or(""), Layout: layoutOf(n), From: n.Firmware.From.String()})
+			nics = append(nics, spray.FleetNIC{Host: h.Name, Device: device, Model: n.Model.Or(""), Firmware: n.Firmware.Or(""), Layout: layoutOf(n), Since: n.ContextID.Since.Or(""), From: n.Firmware.From.String()})
 		}
 		for _, d := range h.Netdevs {
 			if firmware, ok := d.Firmware.Get(); ok && !found && d.Master == "" {
