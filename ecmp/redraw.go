@@ -91,9 +91,13 @@ func EphemeralPort(rng *rand.Rand) uint16 {
 }
 
 // fewPorts are the source ports of the input's RoCE flows where these do not follow from QPNs: adapters that take one port, or a handful, for all
-// QPs (as captures show). Ports that follow from QPNs are 16 384, and N flows have nearly N of them. Nil where that is so, or not known.
+// QPs (as captures show). Ports that follow from QPNs are any of 16 384: there are few where a quarter of what chance would make is not reached. Nil
+// where that is not so, or not known.
 func (s *Set) fewPorts() []uint16 {
-	const least = 8 // flows: fewer tell nothing
+	const (
+		least = 8     // flows: fewer tell nothing
+		space = 16384 // 0xc000 to 0xffff
+	)
 	if s.Known&SrcPort == 0 {
 		return nil
 	}
@@ -109,7 +113,8 @@ func (s *Set) fewPorts() []uint16 {
 			ports = append(ports, p)
 		}
 	}
-	if n < least || len(ports) > max(1, n/4) {
+	idle, _ := expectedEmpty(n, space)
+	if n < least || float64(len(ports)) > (space-idle)/4 {
 		return nil
 	}
 	return ports

@@ -103,7 +103,7 @@ func hashText(w io.Writer, r *ecmp.Report, o report.TextOptions) error {
 func (p *page) head(r *ecmp.Report) {
 	carry := ""
 	if r.Bytes != nil {
-		carry = ", " + size(*r.Bytes)
+		carry = ", " + roughly(float64(*r.Bytes))
 	}
 	p.section("flows", fmt.Sprintf("%s of %s%s", count(uint64(r.Flows)), number(r.Connections, "connection"), carry))
 	hash := string(r.Algorithm)
@@ -171,11 +171,8 @@ func (p *page) columns(sums []int, most int) string {
 }
 
 func (p *page) groups(r *ecmp.Report) {
-	for i, g := range r.Groups {
-		if i == shownGroups {
-			p.section("", fmt.Sprintf("and %s more (--json)", number(len(r.Groups)-i, "group")))
-			break
-		}
+	list := worthShowing(r.Groups)
+	for i, g := range list {
 		title := fmt.Sprintf("%s: the fullest has %sx its fair share", g.Name, figure(g.Ratio))
 		if r.Bytes != nil {
 			title += fmt.Sprintf(" of the bytes, %sx of the flows", figure(g.ByFlow))
@@ -183,7 +180,7 @@ func (p *page) groups(r *ecmp.Report) {
 		if g.Perfect.Mean > 0 {
 			title += fmt.Sprintf("; a perfect hash %sx (%s to %s), p %s", figure(g.Perfect.Mean), figure(g.Perfect.Low), figure(g.Perfect.High), chanceText(g.P))
 		}
-		title += fmt.Sprintf("; none below %sx; %d idle, %s expected", figure(g.Best), g.Idle, figure(g.IdleExpected))
+		title += fmt.Sprintf("; none below %sx; %d idle, %s expected", figure(g.Best), g.Idle, expected(g.IdleExpected))
 		head := ""
 		if i == 0 {
 			head = "links"
@@ -191,11 +188,30 @@ func (p *page) groups(r *ecmp.Report) {
 		p.section(head, title)
 		p.loads(g, r.Bytes != nil)
 	}
+	if more := len(r.Groups) - len(list); more > 0 {
+		p.section("", fmt.Sprintf("and %s of links more (--json)", number(more, "group")))
+	}
+}
+
+// worthShowing are the groups with the largest excess, of tiers behind the first only the first of each: behind a hash that polarises all are alike.
+func worthShowing(groups []*ecmp.Group) []*ecmp.Group {
+	var list []*ecmp.Group
+	seen := map[int]bool{}
+	for _, g := range groups {
+		if len(list) < shownGroups && (g.Tier == 0 || !seen[g.Tier]) {
+			list = append(list, g)
+			seen[g.Tier] = true
+		}
+	}
+	return list
 }
 
 // loads prints the links of a group with a bar each.
 func (p *page) loads(g *ecmp.Group, bytes bool) {
-	t := table{head: []string{"", "flows", "load", "share", ""}, left: 1}
+	t := table{head: []string{"", "flows", "share", "", ""}, left: 1}
+	if bytes {
+		t.head[3] = "bytes"
+	}
 	total := 0.0
 	for _, l := range g.Load {
 		total += l
@@ -212,7 +228,7 @@ func (p *page) loads(g *ecmp.Group, bytes bool) {
 		}
 		load := ""
 		if bytes {
-			load = size(int64(g.Load[i]))
+			load = roughly(g.Load[i])
 		}
 		share := 0.0
 		if total > 0 {
@@ -223,7 +239,7 @@ func (p *page) loads(g *ecmp.Group, bytes bool) {
 			bar = strings.Repeat(mark, int(g.Load[i]/top*longest+0.5))
 		}
 		bar += strings.Repeat(" ", longest-len([]rune(bar)))
-		t.add(name, count(uint64(g.Flows[i])), load, percent(share), bar)
+		t.add(name, count(uint64(g.Flows[i])), percent(share), load, bar)
 	}
 	for i, line := range strings.Split(strings.TrimRight(moved(t.String(), headingWidth-2), "\n"), "\n") {
 		if i == g.Hot+1 && g.Ratio >= ecmp.Uneven {
@@ -241,7 +257,7 @@ func (p *page) tiers(r *ecmp.Report) {
 	t := table{head: []string{"", "switches", "links", "idle", "perfect hash", "p", "fullest"}, left: 1}
 	row := func(name string, x *ecmp.Tier) {
 		t.add(name, count(uint64(x.Switches)), count(uint64(x.Links)), fmt.Sprintf("%s, %s", count(uint64(x.Idle)), percent(float64(x.Idle)/float64(max(1, x.Links)))),
-			figure(x.Expected), chanceText(x.P), figure(x.Worst)+"x")
+			expected(x.Expected), chanceText(x.P), figure(x.Worst)+"x")
 	}
 	for i := range r.Tiers {
 		row(fmt.Sprintf("tier %d", i+1), &r.Tiers[i])
@@ -267,9 +283,11 @@ func (p *page) proposals(r *ecmp.Report) {
 	}
 	t.add("spray packets", "1x", "1x", "", "", "by construction")
 	p.WriteString(moved(t.String(), headingWidth-2))
+	head := "set"
 	for _, x := range r.Proposals {
 		if x.Verdict == ecmp.Proven {
-			p.section("set", x.What+": "+x.How)
+			p.section(head, x.What+": "+x.How)
+			head = ""
 		}
 	}
 	if r.NeedQPs > 0 {
@@ -299,6 +317,27 @@ func chanceText(p float64) string {
 		return fmt.Sprintf("%.0e", p)
 	}
 	return figure(p)
+}
+
+// roughly prints bytes with three digits, in powers of ten as the findings do.
+func roughly(bytes float64) string {
+	for _, u := range []struct {
+		name string
+		of   float64
+	}{{"TB", 1e12}, {"GB", 1e9}, {"MB", 1e6}, {"KB", 1e3}} {
+		if bytes >= 0.9995*u.of {
+			return figure(bytes/u.of) + " " + u.name
+		}
+	}
+	return figure(bytes) + " B"
+}
+
+// expected prints a mean; one that is next to nothing is 0.
+func expected(v float64) string {
+	if v < 0.01 {
+		return "0"
+	}
+	return figure(v)
 }
 
 // number is a count with its word: "1 flow", "1,024 flows".

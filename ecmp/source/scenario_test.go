@@ -66,3 +66,89 @@ func TestScenarioAgainstTheRun(t *testing.T) {
 		t.Errorf("it carries %.2fx its share, and L021 says 2.2x", hot.Ratio)
 	}
 }
+
+// In a fat-tree whose switches all hash alike, a leaf's lowest bit is a spine's lowest bit: each spine sends all that a leaf gave it to the same
+// half of its cores. The simulator's switches have salts, and do not.
+func TestFatTreePolarises(t *testing.T) {
+	s, err := scenario.Parse("scenario.yaml", []byte(`title: a fat-tree
+seed: 1
+fabric: {topology: fat-tree, k: 4, link: {rate: 400Gbps, delay: 500ns}}
+job:
+  collective: {kind: alltoall, size: 64KiB}
+`))
+	if err != nil {
+		t.Fatal(err)
+	}
+	f, plan, c, err := s.Prepare()
+	if err != nil {
+		t.Fatal(err)
+	}
+	set, err := Scenario(context.Background(), f, plan, c, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	tiers := func(h spray.HashConfig, behind ...spray.HashConfig) []ecmp.Tier {
+		r, err := ecmp.Analyse(context.Background(), set, ecmp.Options{Config: ecmp.Config{Fields: ecmp.FiveTuple, Hash: h, Tiers: behind}})
+		if err != nil {
+			t.Fatal(err)
+		}
+		return r.Tiers
+	}
+	alike := tiers(spray.HashConfig{Algorithm: spray.CRC32})
+	if len(alike) != 2 || alike[0].Polarised() || !alike[1].Polarised() || alike[1].Idle*2 != alike[1].Links {
+		t.Errorf("all alike: %+v", alike)
+	}
+	for name, second := range map[string][]ecmp.Tier{
+		"salted":             tiers(spray.HashConfig{Algorithm: ecmp.Simulator}),
+		"another polynomial": tiers(spray.HashConfig{Algorithm: spray.CRC32}, spray.HashConfig{Algorithm: spray.CRC32C}),
+		"higher bits":        tiers(spray.HashConfig{Algorithm: spray.CRC32}, spray.HashConfig{Algorithm: spray.CRC32, Offset: 8}),
+	} {
+		if len(second) != 2 || second[1].Idle != 0 {
+			t.Errorf("%s: %+v", name, second)
+		}
+	}
+	if seed := tiers(spray.HashConfig{Algorithm: spray.CRC32}, spray.HashConfig{Algorithm: spray.CRC32, Seed: 9}); seed[1].Idle != alike[1].Idle {
+		t.Errorf("another seed: %+v", seed)
+	}
+}
+
+// Numbers, ports and hashes are those that netsim and flowsim hand out; with QPs on two planes and messages cut over them as well.
+func TestQPsOfAConnection(t *testing.T) {
+	s, err := scenario.Parse("scenario.yaml", []byte(`title: two planes
+fabric: {topology: dual-plane, leaves: 2, hosts_per_leaf: 2, spines: 2, link: {rate: 400Gbps, delay: 500ns}}
+nic: {qps: 2, split: true, mtu: 4096B}
+job:
+  collective: {kind: sendrecv, size: 40960B}
+`))
+	if err != nil {
+		t.Fatal(err)
+	}
+	f, plan, c, err := s.Prepare()
+	if err != nil {
+		t.Fatal(err)
+	}
+	set, err := Scenario(context.Background(), f, plan, c, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	bytes, conns := map[uint32]int64{}, map[uint32]int{}
+	for _, x := range set.Flows {
+		bytes[x.Conn] += int64(x.Bytes)
+		conns[x.Conn]++
+		if x.SrcPort < 0xc000 || !x.RoCE() || f.Ports[f.Endpoints[x.From]].Endpoint != x.From {
+			t.Errorf("%+v", x)
+		}
+	}
+	for conn, n := range conns {
+		if n != 4 { // two on each plane
+			t.Errorf("connection %d has %d QPs", conn, n)
+		}
+	}
+	total := int64(0)
+	for _, b := range bytes {
+		total += b
+	}
+	if len(conns) == 0 || total != 4*40960 {
+		t.Errorf("%d connections carry %d bytes", len(conns), total)
+	}
+}
