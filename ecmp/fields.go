@@ -26,7 +26,7 @@ const (
 	Symmetric
 )
 
-// FiveTuple is what switches hash by default (SONiC: SRC_IP, DST_IP, IP_PROTOCOL, L4_SRC_PORT, L4_DST_PORT).
+// FiveTuple is what ECMP is usually said to hash (SONiC: SRC_IP, DST_IP, IP_PROTOCOL, L4_SRC_PORT, L4_DST_PORT).
 const FiveTuple = SrcIP | DstIP | Protocol | SrcPort | DstPort
 
 // fieldNames has the names of single fields: ours, and SONiC's (SWITCH_HASH|GLOBAL, ecmp_hash).
