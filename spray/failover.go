@@ -34,7 +34,7 @@ func (IDScheme) Choices() []string {
 	return []string{string(IDPort), string(IDHash), string(IDSmooth), string(IDPostFEC), string(IDStable)}
 }
 
-// FailoverConfig is the stretch that is played. Zero values mean the defaults of DefaultFailover.
+// FailoverConfig is the stretch that is played.
 type FailoverConfig struct {
 	Seed    uint64
 	Paths   int

@@ -60,15 +60,15 @@ type Tagged struct {
 	Path         uint32
 }
 
-// Seal makes the id of a packet.
-func (k *Keyring) Seal(t *Tagged) uint16 {
+// Seal makes the id of a packet. Its path is cut to the bits of the layout.
+func (k *Keyring) Seal(t Tagged) uint16 {
 	c := &k.codec
 	t.Path &= 1<<c.at[PartPath].bits - 1
-	return c.Encode(Context{Path: t.Path, Epoch: k.now, Tag: tag(k.keys[k.now], k.now, t)})
+	return c.Encode(Context{Path: t.Path, Epoch: k.now, Tag: tag(k.keys[k.now], k.now, &t)})
 }
 
-// Open reads the id of a packet and verifies its tag; the path of t is set to what the id says.
-func (k *Keyring) Open(id uint16, t *Tagged) (Context, error) {
+// Open reads the id of a packet and verifies its tag. The path is what the id says, and not what t does.
+func (k *Keyring) Open(id uint16, t Tagged) (Context, error) {
 	x, err := k.codec.Decode(id)
 	if err != nil {
 		return Context{}, err
@@ -77,7 +77,7 @@ func (k *Keyring) Open(id uint16, t *Tagged) (Context, error) {
 		return Context{}, ErrEpoch
 	}
 	t.Path = x.Path
-	if tag(k.keys[x.Epoch], x.Epoch, t)&(1<<k.codec.at[PartTag].bits-1) != x.Tag {
+	if tag(k.keys[x.Epoch], x.Epoch, &t)&(1<<k.codec.at[PartTag].bits-1) != x.Tag {
 		return Context{}, ErrTag
 	}
 	return x, nil

@@ -29,19 +29,19 @@ func tagged() Tagged {
 func TestKeyedTag(t *testing.T) {
 	ring := NewKeyring(TagKey{1, 2})
 	in := tagged()
-	id := ring.Seal(&in)
+	id := ring.Seal(in)
 	out := tagged()
 	out.Path = 0
-	if x, err := ring.Open(id, &out); err != nil || x.Path != 5 || out.Path != 5 {
+	if x, err := ring.Open(id, out); err != nil || x.Path != 5 {
 		t.Fatalf("%+v, %v", x, err)
 	}
 	// The keys turn: the last one is still good, the one before it is not, and no epoch is 0.
 	ring.Next(TagKey{3, 4})
-	if _, err := ring.Open(id, &out); err != nil {
+	if _, err := ring.Open(id, out); err != nil {
 		t.Errorf("after one turn: %v", err)
 	}
 	ring.Next(TagKey{5, 6})
-	if _, err := ring.Open(id, &out); !errors.Is(err, ErrEpoch) {
+	if _, err := ring.Open(id, out); !errors.Is(err, ErrEpoch) {
 		t.Errorf("after two turns: %v", err)
 	}
 	ring.Next(TagKey{7, 8}) // the first epoch again, with another key
@@ -49,18 +49,18 @@ func TestKeyedTag(t *testing.T) {
 	for psn := range uint32(64) {
 		in, out := tagged(), tagged()
 		in.Sequence, out.Sequence = psn, psn
-		old := NewKeyring(TagKey{1, 2}).Seal(&in)
-		if _, err := ring.Open(old, &out); errors.Is(err, ErrTag) {
+		old := NewKeyring(TagKey{1, 2}).Seal(in)
+		if _, err := ring.Open(old, out); errors.Is(err, ErrTag) {
 			failed++
 		}
 	}
 	if failed < 60 {
 		t.Errorf("%d of 64 ids of a key of three turns ago failed", failed)
 	}
-	if _, err := ring.Open(0, &out); !errors.Is(err, ErrAbsent) {
+	if _, err := ring.Open(0, out); !errors.Is(err, ErrAbsent) {
 		t.Errorf("no id: %v", err)
 	}
-	if _, err := ring.Open(1, &out); !errors.Is(err, ErrEpoch) {
+	if _, err := ring.Open(1, out); !errors.Is(err, ErrEpoch) {
 		t.Errorf("epoch 0: %v", err)
 	}
 }
@@ -77,14 +77,14 @@ func TestBlindForgery(t *testing.T) {
 		p := tagged()
 		p.Sequence = i
 		guess := uint16(1<<14 | rng.Uint32N(64)<<8 | rng.Uint32N(256))
-		if _, err := ring.Open(guess, &p); err == nil {
+		if _, err := ring.Open(guess, p); err == nil {
 			guessed++
 		}
 		p = tagged()
 		p.Sequence = i
-		id := ring.Seal(&p)
+		id := ring.Seal(p)
 		p.Sequence = i + 1<<20
-		if _, err := ring.Open(id, &p); err == nil {
+		if _, err := ring.Open(id, p); err == nil {
 			moved++
 		}
 	}
@@ -103,9 +103,9 @@ func TestBlindForgery(t *testing.T) {
 		for i := range uint32(4096) {
 			p := tagged()
 			p.Sequence = i
-			id := ring.Seal(&p)
+			id := ring.Seal(p)
 			change(&p)
-			if _, err := ring.Open(id, &p); err == nil {
+			if _, err := ring.Open(id, p); err == nil {
 				passed++
 			}
 		}
@@ -118,7 +118,7 @@ func TestBlindForgery(t *testing.T) {
 func TestTagAllocatesNothing(t *testing.T) {
 	ring, p := NewKeyring(TagKey{1, 2}), tagged()
 	if n := testing.AllocsPerRun(1000, func() {
-		if _, err := ring.Open(ring.Seal(&p), &p); err != nil {
+		if _, err := ring.Open(ring.Seal(p), p); err != nil {
 			t.Fatal(err)
 		}
 	}); n != 0 {
@@ -131,6 +131,6 @@ func BenchmarkTag(b *testing.B) {
 	b.ReportAllocs()
 	for i := uint32(0); b.Loop(); i++ {
 		p.Sequence = i
-		ring.Seal(&p)
+		ring.Seal(p)
 	}
 }

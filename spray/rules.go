@@ -70,7 +70,7 @@ func (p Peers) of(hosts, nics int) uint64 {
 	return others * uint64(nics)
 }
 
-// Rules is a cluster, and what its switches can hold. Zero values mean the defaults of DefaultRules.
+// Rules is a cluster, and what its switches can hold.
 type Rules struct {
 	Hosts        int       `json:"hosts"`
 	NICs         int       `json:"nics"` // of a host
