@@ -15,6 +15,7 @@ type Cluster struct {
 	Calls     []Call     `yaml:"calls" json:"calls,omitempty" doc:"measured collectives"`
 	Steps     []Step     `yaml:"steps" json:"steps,omitempty" doc:"measured training steps"`
 	Flows     []Flow     `yaml:"flows" json:"flows,omitempty" doc:"sampled traffic"`
+	Flights   []Flight   `yaml:"flights" json:"flights,omitempty" doc:"dumps of PyTorch's flight recorder, one a rank"`
 	NCCL      []string   `yaml:"nccl" json:"nccl,omitempty" doc:"versions of NCCL that were seen" example:"2.26.2"`
 	Ranks     *int64     `yaml:"ranks" json:"ranks,omitempty" doc:"the largest number of ranks seen"`
 	Simulated bool       `yaml:"simulated" json:"simulated,omitempty" doc:"the evidence is of a simulated run"`
@@ -24,14 +25,18 @@ type Cluster struct {
 
 // Host is a server.
 type Host struct {
-	Name    string            `yaml:"name" json:"name" doc:"without its domain" example:"node1"`
-	Memlock *string           `yaml:"memlock" json:"memlock,omitempty" doc:"limit of locked memory in KiB, or unlimited"`
-	Shm     *int64            `yaml:"shm_bytes" json:"shm_bytes,omitempty" doc:"size of /dev/shm"`
-	Sysctl  map[string]string `yaml:"sysctl" json:"sysctl,omitempty" doc:"kernel parameters by name"`
-	NICs    []NIC             `yaml:"nics" json:"nics,omitempty" doc:"ports of RDMA devices"`
-	Netdevs []Netdev          `yaml:"netdevs" json:"netdevs,omitempty" doc:"interfaces"`
-	PCI     []PCI             `yaml:"pci" json:"pci,omitempty" doc:"network devices on PCIe, from lspci -vvv"`
-	Kernel  []KernelLine      `yaml:"kernel" json:"kernel,omitempty" doc:"lines of the kernel log about devices"`
+	Name     string            `yaml:"name" json:"name" doc:"without its domain" example:"node1"`
+	Memlock  *string           `yaml:"memlock" json:"memlock,omitempty" doc:"limit of locked memory in KiB, or unlimited"`
+	Shm      *int64            `yaml:"shm_bytes" json:"shm_bytes,omitempty" doc:"size of /dev/shm"`
+	Sysctl   map[string]string `yaml:"sysctl" json:"sysctl,omitempty" doc:"kernel parameters by name"`
+	NICs     []NIC             `yaml:"nics" json:"nics,omitempty" doc:"ports of RDMA devices"`
+	Netdevs  []Netdev          `yaml:"netdevs" json:"netdevs,omitempty" doc:"interfaces"`
+	PCI      []PCI             `yaml:"pci" json:"pci,omitempty" doc:"network devices on PCIe, from lspci -vvv"`
+	Kernel   []KernelLine      `yaml:"kernel" json:"kernel,omitempty" doc:"lines of the kernel log about devices"`
+	GPUs     []GPU             `yaml:"gpus" json:"gpus,omitempty"`
+	IRQs     []IRQ             `yaml:"irqs" json:"irqs,omitempty" doc:"interrupts of NICs"`
+	Balancer *string           `yaml:"irqbalance" json:"irqbalance,omitempty" doc:"running or stopped"`
+	Versions map[string]string `yaml:"versions" json:"versions,omitempty" doc:"by name: kernel, nvidia driver, cuda, MLNX_OFED, ..."`
 }
 
 // NIC is one port of an RDMA device.
@@ -52,6 +57,11 @@ type NIC struct {
 	Board     *string `yaml:"board" json:"board,omitempty" doc:"PSID"`
 	Switch    *string `yaml:"switch" json:"switch,omitempty" doc:"the switch port it is cabled to"`
 	GIDs      []GID   `yaml:"gids" json:"gids,omitempty" doc:"its GID table"`
+	FEC       *string `yaml:"fec" json:"fec,omitempty" doc:"in operation"`
+	NUMANode  *int64  `yaml:"numa_node" json:"numa_node,omitempty"`
+	TOS       *int64  `yaml:"roce_tos" json:"roce_tos,omitempty" doc:"default type of service of rdma_cm"`
+	Module    *Module `yaml:"module" json:"module,omitempty" doc:"its transceiver or cable"`
+	Spray     *Spray  `yaml:"spray" json:"spray,omitempty" doc:"how it sprays"`
 	From      string  `yaml:"from" json:"from,omitempty" doc:"where it was read" example:"node1/ibstat.txt:3"`
 }
 
@@ -75,6 +85,13 @@ type Netdev struct {
 	Addresses []string `yaml:"addresses" json:"addresses,omitempty" example:"192.0.2.1/24"`
 	RxPause   *bool    `yaml:"rx_pause" json:"rx_pause,omitempty" doc:"802.3x pause is obeyed"`
 	TxPause   *bool    `yaml:"tx_pause" json:"tx_pause,omitempty" doc:"802.3x pause is sent"`
+	Driver    *string  `yaml:"driver" json:"driver,omitempty"`
+	Firmware  *string  `yaml:"firmware" json:"firmware,omitempty"`
+	FEC       *string  `yaml:"fec" json:"fec,omitempty" doc:"in operation"`
+	Channels  *int64   `yaml:"channels" json:"channels,omitempty" doc:"combined queues (ethtool -l)"`
+	QoS       *QoS     `yaml:"qos" json:"qos,omitempty" doc:"how it sorts packets"`
+	Module    *Module  `yaml:"module" json:"module,omitempty" doc:"its transceiver or cable"`
+	Neighbor  *string  `yaml:"neighbor" json:"neighbor,omitempty" doc:"what LLDP finds at the other end" example:"leaf1/Ethernet8"`
 	From      string   `yaml:"from" json:"from,omitempty"`
 }
 
@@ -105,6 +122,10 @@ type Switch struct {
 	Name  string `yaml:"name" json:"name" example:"leaf1"`
 	Tier  string `yaml:"tier" json:"tier,omitempty" doc:"leaf, spine, core"`
 	Ports []Port `yaml:"ports" json:"ports,omitempty"`
+
+	Model    *string `yaml:"model" json:"model,omitempty"`
+	Software *string `yaml:"software" json:"software,omitempty" doc:"version of its operating system"`
+	Spray    *Spray  `yaml:"spray" json:"spray,omitempty" doc:"how it sprays"`
 }
 
 // Port is a port of a switch.
@@ -117,6 +138,11 @@ type Port struct {
 	Rate    *int64  `yaml:"rate" json:"rate,omitempty" doc:"bit/s"`
 	Nominal *int64  `yaml:"nominal" json:"nominal,omitempty" doc:"bit/s"`
 	FEC     *string `yaml:"fec" json:"fec,omitempty" doc:"in operation"`
+
+	MTU    *int64   `yaml:"mtu" json:"mtu,omitempty" doc:"bytes"`
+	State  *string  `yaml:"state" json:"state,omitempty" doc:"up or down"`
+	DSCP   *[]int64 `yaml:"dscp" json:"dscp,omitempty" doc:"the traffic class of each of the 64 code points, -1 where it is not told"`
+	Queues *[]Queue `yaml:"queues" json:"queues,omitempty" doc:"what is set for each queue"`
 }
 
 // Variable is a variable of the job.
@@ -219,6 +245,12 @@ func (c *Cluster) Complete() {
 		}
 		for j := range h.PCI {
 			fill(&h.PCI[j].Host, h.Name)
+		}
+		for j := range h.GPUs {
+			fill(&h.GPUs[j].Host, h.Name)
+		}
+		for j := range h.IRQs {
+			fill(&h.IRQs[j].Host, h.Name)
 		}
 	}
 	for i := range c.Switches {

@@ -84,11 +84,14 @@ const (
 	OfEvent    Subject = "event"
 	OfCall     Subject = "call"
 	OfFlow     Subject = "flow"
+	OfGPU      Subject = "gpu"
+	OfIRQ      Subject = "irq"
+	OfFlight   Subject = "flight"
 )
 
 // Choices lists the subjects for messages.
 func (Subject) Choices() []string {
-	return []string{"cluster", "host", "nic", "netdev", "pci", "switch", "port", "variable", "setting", "event", "call", "flow"}
+	return []string{"cluster", "host", "nic", "netdev", "pci", "switch", "port", "variable", "setting", "event", "call", "flow", "gpu", "irq", "flight"}
 }
 
 // Level is a severity by its word.

@@ -15,11 +15,12 @@ func FromView(v *diagnose.View) *Cluster {
 		c.Hosts = append(c.Hosts, fromHost(h))
 	}
 	for _, s := range inv.Switches {
-		out := Switch{Name: s.Name, Tier: s.Tier}
+		out := Switch{Name: s.Name, Tier: s.Tier, Model: known(s.Model), Software: known(s.Software), Spray: fromSpray(s.Spray)}
 		for _, p := range s.Ports {
 			out.Ports = append(out.Ports, Port{
 				Switch: s.Name, Object: s.Object(p), Name: p.Name, Peer: text(p.Peer), Uplink: p.Uplink,
 				Rate: rate(p.Rate), Nominal: rate(p.Nominal), FEC: known(p.FEC),
+				MTU: whole(p.MTU), State: known(p.State), DSCP: dscpOf(s, p), Queues: fromQueues(s, p),
 			})
 		}
 		c.Switches = append(c.Switches, out)
@@ -48,6 +49,9 @@ func FromView(v *diagnose.View) *Cluster {
 	for _, f := range inv.Flows {
 		c.Flows = append(c.Flows, Flow{f.Src, f.Dst, f.Application, from(int64(f.Priority), 0), int64(f.Bytes), f.From.String()})
 	}
+	for _, d := range inv.Flights {
+		c.Flights = append(c.Flights, fromFlight(d))
+	}
 	for _, s := range inv.NCCL.Versions {
 		c.NCCL = append(c.NCCL, s.Version)
 	}
@@ -73,6 +77,7 @@ func fromHost(h *evidence.Host) Host {
 			Host: h.Name, Object: h.Object(n), Device: n.Device, Port: int64(n.Port), Netdev: known(n.Netdev), LinkLayer: known(n.LinkLayer),
 			State: known(n.State), Physical: known(n.Physical), Rate: rate(n.Rate), Nominal: rate(n.Nominal), MTU: whole(n.ActiveMTU), MaxMTU: whole(n.MaxMTU),
 			Firmware: known(n.Firmware), Board: known(n.Board), Switch: text(n.Switch), From: source(n.GIDTable, n.ActiveMTU.From, n.Rate.From, n.State.From, n.LinkLayer.From, n.Netdev.From),
+			FEC: known(n.FEC.Active), NUMANode: whole(n.NUMANode), TOS: whole(n.RoCETOS), Module: fromModule(n.Module), Spray: fromSpray(n.Spray),
 		}
 		for _, g := range n.GIDs {
 			nic.GIDs = append(nic.GIDs, GID{int64(g.Index), g.Address.String(), text(g.Version), text(g.Netdev), g.LinkLocal(), g.From.String()})
@@ -81,6 +86,8 @@ func fromHost(h *evidence.Host) Host {
 	}
 	for _, d := range h.Netdevs {
 		dev := Netdev{Host: h.Name, Name: d.Name, MTU: whole(d.MTU), State: known(d.State), Speed: rate(d.Speed), From: source(d.At, d.MTU.From, d.State.From, d.Speed.From)}
+		dev.Driver, dev.Firmware, dev.FEC, dev.Channels = known(d.Driver), known(d.Firmware), known(d.FEC.Active), whole(d.Channels.Combined)
+		dev.QoS, dev.Module, dev.Neighbor = fromQoS(d.QoS), fromModule(d.Module), known(d.Neighbor)
 		for _, a := range d.Addresses {
 			dev.Addresses = append(dev.Addresses, a.String())
 		}
@@ -98,6 +105,21 @@ func fromHost(h *evidence.Host) Host {
 			d.MaxSpeed, d.MaxWidth = new(l.Speed), new(int64(l.Width))
 		}
 		out.PCI = append(out.PCI, d)
+	}
+	for _, g := range h.GPUs {
+		out.GPUs = append(out.GPUs, fromGPU(h, g))
+	}
+	for _, q := range h.IRQs {
+		out.IRQs = append(out.IRQs, fromIRQ(h, q))
+	}
+	out.Balancer = known(h.Balancer)
+	for name, v := range h.Versions {
+		if s, ok := v.Get(); ok {
+			if out.Versions == nil {
+				out.Versions = map[string]string{}
+			}
+			out.Versions[name] = s
+		}
 	}
 	for _, k := range h.Kernel {
 		out.Kernel = append(out.Kernel, KernelLine{k.Kind, k.Device, k.Text, k.From.String()})

@@ -67,8 +67,12 @@ func tables() string {
 				name += "?"
 			}
 			fmt.Fprintf(&b, "| `%s` | %s | %s |\n", name, typ, is)
-			if e := f.Type; e.Kind() == reflect.Slice && e.Elem().Kind() == reflect.Struct {
-				below = append(below, e.Elem())
+			e := f.Type
+			for e.Kind() == reflect.Slice || e.Kind() == reflect.Pointer {
+				e = e.Elem()
+			}
+			if e.Kind() == reflect.Struct {
+				below = append(below, e)
 			}
 		}
 		for _, e := range below {
@@ -86,7 +90,10 @@ func heading(t reflect.Type) string {
 			return "`" + s + "`"
 		}
 	}
-	return map[string]string{"GID": "an entry of `nic.gids`", "KernelLine": "a line of `host.kernel`", "Step": "a step of `cluster.steps`"}[t.Name()]
+	return map[string]string{
+		"GID": "an entry of `nic.gids`", "KernelLine": "a line of `host.kernel`", "Step": "a step of `cluster.steps`", "QoS": "`netdev.qos`", "Module": "`nic.module`, `netdev.module`",
+		"Spray": "`nic.spray`, `switch.spray`", "Queue": "an entry of `port.queues`", "NVLink": "an entry of `gpu.links`", "FlightGroup": "an entry of `flight.groups`", "FlightOp": "an entry of `flight.ops`",
+	}[t.Name()]
 }
 
 func typeOf(t reflect.Type) (name string, unknown bool) {
@@ -100,6 +107,8 @@ func typeOf(t reflect.Type) (name string, unknown bool) {
 		}
 		name, _ = typeOf(t.Elem())
 		return "list of " + name, false
+	case reflect.Struct:
+		return "fields of its own", false
 	case reflect.Map:
 		return "map of texts", false
 	case reflect.Bool:

@@ -224,7 +224,7 @@ func TestProgram(t *testing.T) {
 	}
 	code, out, complaints := run(string(question), "run")
 	var a rules.Answer
-	if err := json.Unmarshal([]byte(out), &a); err != nil || code != 0 || complaints != "" || len(a.Verdicts) != 3 || a.Verdicts[0].Outcome != rules.Found {
+	if err := json.Unmarshal([]byte(out), &a); err != nil || code != 0 || complaints != "" || len(a.Verdicts) != 8 || a.Verdicts[0].Outcome != rules.Found {
 		t.Errorf("%d %v %s %+v", code, err, complaints, a)
 	}
 	for _, c := range []struct {

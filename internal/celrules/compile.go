@@ -26,6 +26,7 @@ const (
 var subjects = map[rules.Subject]string{
 	rules.OfHost: "Host", rules.OfNIC: "NIC", rules.OfNetdev: "Netdev", rules.OfPCI: "PCI", rules.OfSwitch: "Switch", rules.OfPort: "Port",
 	rules.OfVariable: "Variable", rules.OfSetting: "Setting", rules.OfEvent: "Event", rules.OfCall: "Call", rules.OfFlow: "Flow",
+	rules.OfGPU: "GPU", rules.OfIRQ: "IRQ", rules.OfFlight: "Flight",
 }
 
 // Set is files of rules, compiled.

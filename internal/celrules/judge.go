@@ -91,6 +91,8 @@ func subjectsOf(subject rules.Subject, c *rules.Cluster) []reflect.Value {
 		each(c.Calls)
 	case rules.OfFlow:
 		each(c.Flows)
+	case rules.OfFlight:
+		each(c.Flights)
 	case rules.OfPort:
 		for i := range c.Switches {
 			each(c.Switches[i].Ports)
@@ -104,6 +106,10 @@ func subjectsOf(subject rules.Subject, c *rules.Cluster) []reflect.Value {
 				each(c.Hosts[i].Netdevs)
 			case rules.OfPCI:
 				each(c.Hosts[i].PCI)
+			case rules.OfGPU:
+				each(c.Hosts[i].GPUs)
+			case rules.OfIRQ:
+				each(c.Hosts[i].IRQs)
 			}
 		}
 	}
