@@ -163,6 +163,22 @@ func TestPolarisation(t *testing.T) {
 	if len(r.Variants) != 3 || !r.Found() {
 		t.Errorf("%d variants", len(r.Variants))
 	}
+	// Two paths and four tiers: the switches of every tier are apart.
+	deep := analyse(t, s, Options{Config: crc(FiveTuple), Paths: 2, Tiers: 4})
+	for i, tier := range deep.Tiers {
+		if tier.Switches != min(2, i+1) || i > 0 && tier.Idle != 2 {
+			t.Errorf("tier %d of four: %+v", i+1, tier)
+		}
+	}
+	flat := analyse(t, s, Options{Config: Config{Fields: FiveTuple, Hash: spray.HashConfig{Algorithm: spray.CRC32},
+		Tiers: []spray.HashConfig{{Algorithm: spray.CRC32, Offset: 4}, {Algorithm: spray.CRC32, Offset: 8}, {Algorithm: spray.CRC32, Offset: 12}}}, Paths: 2, Tiers: 4})
+	names := map[string]bool{}
+	for _, g := range flat.Groups {
+		names[g.Name] = true
+	}
+	if len(flat.Groups) != 1+2+4+8 || len(names) != 15 || !names["tier 4, switch behind paths 1, 0, 1"] {
+		t.Errorf("%d groups with %d names", len(flat.Groups), len(names))
+	}
 	// A mixer is not linear: its seed is enough.
 	mixed := Config{Fields: FiveTuple, Hash: spray.HashConfig{Algorithm: spray.Random}, Tiers: []spray.HashConfig{{Algorithm: spray.Random, Seed: 5}}}
 	if m := analyse(t, s, Options{Config: mixed, Paths: 8, Tiers: 2}); m.Tiers[1].Polarised() {

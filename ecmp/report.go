@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"math/rand/v2"
+	"slices"
 	"strings"
 
 	"github.com/shunt-network/shunt/spray"
@@ -91,6 +92,16 @@ func Analyse(ctx context.Context, s *Set, o Options) (*Report, error) {
 		return nil, fmt.Errorf("ecmp: %d buckets: write 1 to %d", o.Buckets, MaxBuckets)
 	case o.Paths < 0 || o.Paths > MaxPaths || o.Paths == 1:
 		return nil, fmt.Errorf("ecmp: %d paths: write 2 to %d", o.Paths, MaxPaths)
+	case o.Config.Hash.Algorithm == Simulator && s.Net == nil:
+		return nil, errors.New("ecmp: the simulator's hash is for the flows of a scenario; choose another algorithm")
+	case o.Config.Hash.Algorithm == Simulator && o.Tiers > 1:
+		return nil, errors.New("ecmp: the simulator's switches have salts of their own and do not polarise; choose another algorithm")
+	case o.Tiers > 1 && o.Paths == 0 && s.Net == nil:
+		return nil, errors.New("ecmp: tiers need a number of paths")
+	case o.Tiers > 1 && o.Paths == 0:
+		return nil, errors.New("ecmp: the scenario's fabric has tiers of its own; tiers go with a number of paths")
+	case len(o.Config.Tiers) > 0 && o.Tiers == 1 && (s.Net == nil || o.Paths > 0):
+		return nil, errors.New("ecmp: there is no tier behind the first that could hash otherwise")
 	case o.Tiers > maxTiers:
 		return nil, fmt.Errorf("ecmp: %d tiers: write 1 to %d", o.Tiers, maxTiers)
 	}
@@ -117,6 +128,9 @@ func Analyse(ctx context.Context, s *Set, o Options) (*Report, error) {
 		conns[s.Flows[i].Conn] = true
 	}
 	r.Connections = len(conns)
+	if zero := o.Config.Fields &^ (s.Known | s.Modelled | Symmetric); zero != 0 {
+		r.Notes = append(slices.Clone(r.Notes), zero.String()+" is hashed and not known: it counts as the same in all flows")
+	}
 	if s.Bytes {
 		total := int64(s.total())
 		r.Bytes = &total

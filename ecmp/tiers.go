@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"math"
 	"slices"
+	"strings"
 )
 
 // Polarisation: a switch of the second tier is given only flows that the first tier's hash sent its way. Where it hashes as the first tier did, all of
@@ -30,6 +31,22 @@ func (t *Tier) Polarised() bool { return t.Tier > 0 && float64(t.Idle) > t.Expec
 // maxTiers bounds the tiers without a fabric: three choices are four tiers of switches, and no cluster has more.
 const maxTiers = 4
 
+// place is a switch behind the first tier: its tier and the way to it, the paths taken as the digits of a number.
+type place struct{ tier, way int }
+
+// name is "tier 3, behind paths 1, 4".
+func (p place) name(paths int) string {
+	digits := make([]string, p.tier)
+	for i, way := p.tier-1, p.way; i >= 0; i, way = i-1, way/paths {
+		digits[i] = fmt.Sprint(way % paths)
+	}
+	word := "path"
+	if p.tier > 1 {
+		word = "paths"
+	}
+	return fmt.Sprintf("tier %d, switch behind %s %s", p.tier+1, word, strings.Join(digits, ", "))
+}
+
 // climb deals flows through tiers of switches with so many paths each: whatever takes path p of a switch comes to a switch of its own
 // behind it. The groups come tier by tier, the first with its one switch, and each knows its flows.
 func climb(s *Set, units []*Unit, d *dealer, paths, tiers int) []*Group {
@@ -38,24 +55,23 @@ func climb(s *Set, units []*Unit, d *dealer, paths, tiers int) []*Group {
 		names[i] = fmt.Sprintf("path %d", i)
 	}
 	first := newGroup(fmt.Sprintf("%d paths", paths), 0, names)
-	groups, index := []*Group{first}, map[int]*Group{}
+	groups, index := []*Group{first}, map[place]*Group{}
 	for i := range s.Flows {
 		w := s.weight(i)
 		at := d.path(units[0], units[0].Sum(&s.Flows[i]), 0, paths)
 		first.add(at, w)
-		where := at
+		sw := place{tier: 1, way: at}
 		for t := 1; t < tiers; t++ {
-			where = where*paths + t // a number for the switch: the way to it and its tier
-			g := index[where]
+			g := index[sw]
 			if g == nil {
-				g = newGroup(fmt.Sprintf("tier %d, switch behind %s", t+1, names[at]), t, names)
-				index[where] = g
+				g = newGroup(sw.name(paths), t, names)
+				index[sw] = g
 				groups = append(groups, g)
 			}
 			u := units[min(t, len(units)-1)]
 			at = d.path(u, u.Sum(&s.Flows[i]), 0, paths)
 			g.add(at, w)
-			where = where*paths + at
+			sw = place{tier: t + 1, way: sw.way*paths + at}
 		}
 	}
 	slices.SortStableFunc(groups, func(a, b *Group) int { return cmp.Or(cmp.Compare(a.Tier, b.Tier), cmp.Compare(a.Name, b.Name)) })

@@ -29,6 +29,7 @@ type hashOptions struct {
 	seed                          uint64
 	offset, buckets, paths, tiers int
 	qps                           int
+	behind                        string
 	set                           []string
 	json, noColor, noProposals    bool
 	width                         int
@@ -71,6 +72,7 @@ or more, and 3 where there is no flow.`,
 	f.IntVar(&o.buckets, "buckets", ecmp.DefaultBuckets, "buckets of the table")
 	f.IntVar(&o.paths, "paths", 0, "equal-cost paths (default: those of the scenario's fabric)")
 	f.IntVar(&o.tiers, "tiers", 1, "switches one behind the other that choose among --paths")
+	f.StringVar(&o.behind, "behind", "", "the hash of all switches behind the first choice, where it is another: an algorithm with seed and offset, like crc32c,seed=1,offset=8")
 	f.IntVar(&o.qps, "qps", 0, "NCCL logs: QPs of a connection, where the log does not say")
 	f.StringArrayVar(&o.set, "set", nil, "scenarios: set a field, path=value (any number of times)")
 	f.BoolVar(&o.noProposals, "no-proposals", false, "do not look for something better")
@@ -101,6 +103,13 @@ func (o *hashOptions) config(fields ecmp.Fields, algorithm spray.Algorithm) (ecm
 		}
 		c.Hash.Polynomial = p
 	}
+	if o.behind != "" {
+		h, err := secondHash(o.behind)
+		if err != nil {
+			return c, fail(exitUsage, "--behind %s: %w", o.behind, err)
+		}
+		c.Tiers = []spray.HashConfig{h}
+	}
 	if o.fields != "" {
 		f, err := ecmp.ParseFields(o.fields)
 		if err != nil {
@@ -109,6 +118,29 @@ func (o *hashOptions) config(fields ecmp.Fields, algorithm spray.Algorithm) (ecm
 		c.Fields = f
 	}
 	return c, nil
+}
+
+// secondHash reads the value of --behind.
+func secondHash(text string) (h spray.HashConfig, err error) {
+	for i, part := range strings.Split(text, ",") {
+		name, value, is := strings.Cut(strings.TrimSpace(part), "=")
+		switch {
+		case i == 0 && !is:
+			h.Algorithm = spray.Algorithm(name)
+		case name == "seed":
+			h.Seed, err = strconv.ParseUint(value, 0, 64)
+		case name == "offset":
+			h.Offset, err = strconv.Atoi(value)
+		case name == "polynomial":
+			h.Polynomial, err = strconv.ParseUint(value, 0, 64)
+		default:
+			err = fmt.Errorf("%q is none of seed, offset and polynomial", part)
+		}
+		if err != nil {
+			return h, err
+		}
+	}
+	return h, nil
 }
 
 // hash analyses the flows of the paths, prints the report and turns it into an exit code.
