@@ -8,6 +8,7 @@ import (
 	"github.com/shunt-network/shunt/netsim/route"
 	"github.com/shunt-network/shunt/spray"
 	"github.com/shunt-network/shunt/units"
+	"github.com/shunt-network/shunt/workload"
 )
 
 // refreshed makes buckets that are refreshed every period.
@@ -149,5 +150,81 @@ func TestRuleTable(t *testing.T) {
 		if want := across[id] - 5; s.RefusedQPs != want || pinned[id] != want {
 			t.Errorf("%s: %d QPs refused and %d pinned, want %d", name, s.RefusedQPs, pinned[id], want)
 		}
+	}
+}
+
+// A leaf whose uplink is paused goes on filling it until the next reading, unless pauses are fed back: then packets go elsewhere at once, and
+// the hosts behind it are paused for a shorter time.
+func TestPauseFeedback(t *testing.T) {
+	f := leafSpine(4, 4, 4)
+	far, _ := f.NodeByName("spine1")
+	leaf, _ := f.NodeByName("leaf3")
+	slow := f.Between(far, leaf)[0] // what leads from spine1 to leaf3 alone
+	stood := map[bool]uint64{}
+	around := map[bool]uint64{}
+	var ends [2]units.Instant
+	for i, feedback := range []bool{false, true} {
+		c := Config{Seed: 1, Path: Buckets}
+		c.NIC.Transport, c.NIC.Control = Place, NoControl
+		c.Switch.ECN.Off = true
+		c.Switch.XOFF = 100 * 4160
+		c.PathParams.Buckets.PauseFeedback = feedback
+		c.Faults = []Fault{{Kind: RateDegraded, Port: uint32(slow), Rate: 40 * units.Gbps}}
+		n, s := run(t, f, permutation(16, 8*units.MiB, 3), c)
+		ends[i] = s.End
+		for _, p := range f.Endpoints {
+			stood[feedback] += n.Port(p).PauseRxTime[3]
+		}
+		for _, name := range []string{"leaf0", "leaf1", "leaf2"} {
+			id, _ := f.NodeByName(name)
+			st, _ := n.Spraying(id)
+			around[feedback] += st.AroundPauses
+		}
+	}
+	if around[false] != 0 || around[true] == 0 {
+		t.Errorf("packets led around pauses: %d without feedback, %d with it", around[false], around[true])
+	}
+	if stood[false] == 0 || stood[true] >= stood[false]/2 {
+		t.Errorf("hosts stood paused for %v with feedback, %v without", units.Duration(stood[true]), units.Duration(stood[false]))
+	}
+	if !ends[1].Before(ends[0]) {
+		t.Errorf("ends at %v with feedback, at %v without", ends[1], ends[0])
+	}
+}
+
+// A leaf whose own uplink runs at half the rate gives it about half of what the others get, once its weights follow; a view of its own ports does not
+// see the same behind the spine, and a view of the path does.
+func TestBucketsShareOfSlowLink(t *testing.T) {
+	f := leafSpine(4, 8, 4)
+	leaf0, _ := f.NodeByName("leaf0")
+	leaf1, _ := f.NodeByName("leaf1")
+	spine, _ := f.NodeByName("spine0")
+	up, down := uint32(f.Between(leaf0, spine)[0]), uint32(f.Between(spine, leaf1)[0])
+	var b workload.Builder
+	for i := range 8 {
+		op := send(i, 8+i, 8*units.MiB)
+		op.Rate = 160 * units.Gbps // 8 of them load four uplinks to 80 %, or three and a half to 91 %
+		b.Add(op)
+	}
+	plan := b.Plan()
+	share := func(slow uint32, view route.View) float64 {
+		c := Config{Seed: 1, Path: Buckets}
+		c.NIC.Transport, c.NIC.Control = Place, NoControl
+		c.PathParams.Buckets.Refresh, c.PathParams.Buckets.View = 10*units.Microsecond, view
+		c.PathParams.Buckets.Buckets = 256
+		c.PathParams.Buckets.Curve = spray.CurveBalance
+		c.Faults = []Fault{{Kind: RateDegraded, Port: slow, Rate: 200 * units.Gbps}}
+		n, _ := run(t, f, plan, c)
+		s := shares(t, n, "leaf0")
+		return s[0] / ((s[1] + s[2] + s[3]) / 3)
+	}
+	if got := share(up, route.ViewLocal); got < 0.4 || got > 0.7 {
+		t.Errorf("own link at half rate: %.2f of what the others get, want about half", got)
+	}
+	if got := share(down, route.ViewLocal); got < 0.9 {
+		t.Errorf("remote link at half rate, view local: %.2f of what the others get, want as much", got)
+	}
+	if got := share(down, route.ViewPath); got < 0.4 || got > 0.7 {
+		t.Errorf("remote link at half rate, view path: %.2f of what the others get, want about half", got)
 	}
 }

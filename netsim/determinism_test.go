@@ -8,6 +8,7 @@ import (
 	"testing"
 
 	"github.com/shunt-network/shunt/fabric"
+	"github.com/shunt-network/shunt/netsim/route"
 	"github.com/shunt-network/shunt/units"
 	"github.com/shunt-network/shunt/workload"
 )
@@ -215,6 +216,12 @@ func TestNoAllocationPerPacket(t *testing.T) {
 		cfg.Switch.ECN = ECNConfig{KMin: 80_000, KMax: 300_000, PMax: 1}
 		noAllocation(t, cfg)
 	}
+	cfg := Config{Seed: 1, Path: Buckets}
+	cfg.NIC.Transport = PPCID
+	cfg.PathParams.Buckets.Refresh, cfg.PathParams.Buckets.Jitter = 5*units.Microsecond, units.Microsecond
+	cfg.PathParams.Buckets.View, cfg.PathParams.Buckets.PauseFeedback = route.ViewPath, true
+	cfg.PathParams.Buckets.Rules.Limit = 2
+	noAllocation(t, cfg)
 	for _, control := range Control("").Choices() {
 		cfg := Config{Seed: 1}
 		cfg.NIC.Control = Control(control)

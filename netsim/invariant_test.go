@@ -7,6 +7,7 @@ import (
 	"testing"
 
 	"github.com/shunt-network/shunt/fabric"
+	"github.com/shunt-network/shunt/netsim/route"
 	"github.com/shunt-network/shunt/units"
 	"github.com/shunt-network/shunt/workload"
 )
@@ -93,6 +94,11 @@ func everything(tr Transport, scale int64) Config {
 	c.Switch.Watchdog = WatchdogConfig{On: true, Poll: ns(20_000), Detection: ns(60_000), Restoration: ns(40_000)}
 	c.Switch.BFD = BFDConfig{Interval: ns(10_000), Reroute: ns(4_000)}
 	c.Switch.Reduction = ReductionConfig{Slots: 20, Timeout: ns(80_000), Rate: units.Rate(100*scale) * units.Gbps, Convert: units.Rate(160*scale) * units.Gbps}
+	if tr == PPCID {
+		c.Path = Buckets
+		b := &c.PathParams.Buckets
+		b.Refresh, b.Staleness, b.View, b.PauseFeedback, b.FullQueue = ns(5_000), ns(1_000), route.ViewPath, true, 1_000_000
+	}
 	c.Faults = []Fault{
 		{Kind: LinkDown, Port: 16, At: ns(20_000), For: ns(60_000)},
 		{Kind: OneWayDown, Port: 29, At: ns(30_000), For: ns(50_000), Recover: ns(10_000)},
@@ -119,7 +125,7 @@ func everywhere() *workload.Plan {
 
 // Doubling every rate and halving every time halves every operation's time, whatever else happens: no model has a scale of its own.
 func TestEverythingScales(t *testing.T) {
-	for _, tr := range []Transport{GoBackN, Place, IRN, UEC} {
+	for _, tr := range []Transport{GoBackN, Place, IRN, UEC, PPCID} {
 		times := func(scale int64) []OpTime {
 			w := fabric.Wire{Rate: units.Rate(200 * scale * int64(units.Gbps)), Delay: units.Duration(2_000_000 / scale)}
 			f := fabric.LeafSpine{Leaves: 3, HostsPerLeaf: 4, Spines: 2, Bundle: 1, GPUsPerHost: 1, Access: w, Trunk: w}.Build()
@@ -141,7 +147,7 @@ func TestEverythingScales(t *testing.T) {
 
 // Another leaf with idle hosts changes nothing for the others, with all that can go wrong.
 func TestIdleLeafChangesNothing(t *testing.T) {
-	for _, tr := range []Transport{GoBackN, Place, IRN, UEC} {
+	for _, tr := range []Transport{GoBackN, Place, IRN, UEC, PPCID} {
 		end := func(spare int) string {
 			f := leafSpine(3+spare, 4, 2)
 			c := everything(tr, 2)

@@ -77,6 +77,10 @@ func flowConfig(c netsim.Config) flowsim.Config {
 		out.Path = flowsim.Hash
 	case netsim.ECMPQPN:
 		out.Path = flowsim.HashQPN
+	case netsim.Buckets:
+		if !c.PathParams.Buckets.Key.PerPacket() { // a QP keeps its bucket: E-ECMP, but for the hash and the weights
+			out.Path = flowsim.HashQPN
+		}
 	}
 	for _, x := range c.Faults {
 		f := flowsim.Fault{Port: x.Port, At: x.At, For: x.For, Rate: x.Rate, Detect: x.Detect, Every: x.Every}
