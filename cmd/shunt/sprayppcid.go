@@ -35,7 +35,8 @@ The BTH of each packet has a sequence number of 24 bits, with which a receiver c
 		Example: `  shunt spray ppcid
   shunt spray ppcid --rate 800Gbps --skew 10us
   shunt spray ppcid encode --layout v2 --psn 1023 --path 5
-  shunt spray ppcid decode 0xbff5`,
+  shunt spray ppcid decode 0xbff5
+  shunt spray ppcid capture mirror.pcap`,
 		Args: cobra.NoArgs,
 		RunE: func(*cobra.Command, []string) error { return a.ppcidList(o) },
 	}
@@ -46,7 +47,7 @@ The BTH of each packet has a sequence number of 24 bits, with which a receiver c
 	f.TextVar(&o.refresh, "refresh", o.refresh, "period of the link state, after which the count of the time begins again")
 	f.BoolVar(&o.details, "readings", false, "tell for each pair of layouts which parts are read wrongly")
 	f.BoolVar(&o.json, "json", false, "print JSON")
-	c.AddCommand(a.ppcidEncodeCommand(), a.ppcidDecodeCommand())
+	c.AddCommand(a.ppcidEncodeCommand(), a.ppcidDecodeCommand(), a.ppcidCaptureCommand())
 	return c
 }
 
