@@ -111,3 +111,44 @@ func identified(inv *evidence.Inventory) map[int]string {
 	}
 	return ports
 }
+
+// nameClasses gives sampled and captured packets without a tag the class that the switches put their code point into,
+// where all ports with a map agree. Two applications with different code points may share a class. A port whose map is
+// not known may sort otherwise; of a code point that a map does not have nothing is concluded.
+func nameClasses(inv *evidence.Inventory) {
+	classes, ok := agreed(inv)
+	if !ok {
+		return
+	}
+	for i := range inv.Flows {
+		f := &inv.Flows[i]
+		if dscp, ok := f.DSCP.Get(); ok && f.Priority < 0 && dscp >= 0 && dscp < len(classes) {
+			f.Priority = classes[dscp]
+		}
+	}
+}
+
+// agreed is the class of each code point on all ports that have a map, -1 where they differ or do not say.
+func agreed(inv *evidence.Inventory) (classes evidence.DSCPMap, ok bool) {
+	for _, s := range inv.Switches {
+		for _, p := range s.Ports {
+			if p.QoS == nil || s.QoS == nil {
+				continue
+			}
+			name, told := p.QoS.DSCPToTC.Get()
+			m, there := s.QoS.DSCPToTC[name]
+			switch {
+			case !told || !there:
+			case !ok:
+				classes, ok = m, true
+			default:
+				for dscp := range m {
+					if m[dscp] != classes[dscp] {
+						classes[dscp] = -1
+					}
+				}
+			}
+		}
+	}
+	return classes, ok
+}

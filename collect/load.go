@@ -141,6 +141,7 @@ func (s *session) result() (*evidence.Inventory, *telemetry.Window, error) {
 	adopt(s.inv, s.parts)
 	unite(s.inv)
 	nameEnds(s.inv)
+	nameClasses(s.inv)
 	s.nameTests()
 	return s.inv, timeline(s.inv, s.parts), nil
 }

@@ -23,8 +23,8 @@ type trafficClass struct {
 // dscp is the upper six bits of the byte (RFC 2474); the lower two are ECN.
 func (t trafficClass) dscp() int { return t.value >> 2 & 63 }
 
-// trafficClassOf finds the traffic class of a host's connections: NCCL_IB_TC, else the device's default, else 0 where the
-// log shows that the variable is unset (src/transport/net_ib.cc: 0 up to 2.25, later that of the communicator, else 0).
+// trafficClassOf finds the traffic class of a host's connections: NCCL_IB_TC, else the device's default, else what its
+// captured packets carry, else 0 where the log shows that the variable is unset (src/transport/net_ib.cc: 0 up to 2.25, later that of the communicator, else 0).
 func (v *View) trafficClassOf(host string) (t trafficClass, known bool) {
 	if e, ok := v.variable("NCCL_IB_TC", host); ok {
 		n, err := strconv.ParseInt(strings.TrimSpace(e.Value), 0, 16)
@@ -42,6 +42,9 @@ func (v *View) trafficClassOf(host string) (t trafficClass, known bool) {
 			}
 		}
 	}
+	if t, known := v.capturedClass(host); known {
+		return t, true
+	}
 	// A log that shows which network was chosen was written at level INFO, at which NCCL prints each variable it finds.
 	if len(v.Inv.NCCL.Networks)+len(v.Inv.NCCL.Devices) == 0 {
 		return t, false
@@ -53,6 +56,38 @@ func (v *View) trafficClassOf(host string) (t trafficClass, known bool) {
 		from = v.Inv.NCCL.Devices[0].From
 	}
 	return trafficClass{0, "NCCL_IB_TC is unset, and its default is 0", from.String()}, true
+}
+
+// oneClass is the share of a host's captured packets that one code point has where it is the code point of the job: the
+// connection manager's and other applications' are a few.
+const oneClass = 0.9
+
+// capturedClass is the class that the packets of a host's connections carry, of all hosts' where host is "".
+func (v *View) capturedClass(host string) (t trafficClass, known bool) {
+	packets := map[int]evidence.Tally{}
+	all := 0
+	for _, c := range v.Inv.Captures {
+		for _, s := range c.Streams {
+			if s.Requests == 0 || s.Transport == "UD" || host != "" && s.Src.String() != host {
+				continue
+			}
+			for _, class := range s.Classes {
+				n := packets[class.DSCP]
+				if n.Count == 0 {
+					n.At = class.At
+				}
+				n.Count += class.Count
+				packets[class.DSCP] = n
+				all += class.Count
+			}
+		}
+	}
+	for dscp, n := range packets {
+		if float64(n.Count) >= oneClass*float64(all) {
+			return trafficClass{dscp << 2, "as captured", n.At.String()}, true
+		}
+	}
+	return t, false
 }
 
 // hop is one step of the way.
