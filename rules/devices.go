@@ -1,3 +1,6 @@
+// What expressions see of devices: queues and pauses of interfaces and switch ports, modules, interrupts, GPUs with their
+// links, spraying, and the dumps of flight recorders. Empty lists are known to be empty; what may be unknown is a pointer.
+
 package rules
 
 // QoS is how an interface sorts packets, as mlnx_qos and dcb show it. Lists have one entry a priority, 0 to 7.
