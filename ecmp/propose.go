@@ -146,10 +146,10 @@ func (y *study) proposals(ctx context.Context, s *Set, c Config) ([]Proposal, er
 		if len(s.Flows)*q > MaxFlows || !roce {
 			continue
 		}
-		with(fmt.Sprintf("%d QPs where there is one", q), moreQPs(s, q), func(*Config) {})
+		with(fmt.Sprintf("%d times the QPs", q), moreQPs(s, q), func(*Config) {})
 		out[len(out)-1].QPs = q
 		if c.Fields&QPN == 0 {
-			with(fmt.Sprintf("%d QPs, and the destination QPN hashed", q), moreQPs(s, q)+", fields "+(c.Fields|FiveTuple|QPN).String(), func(n *Config) { n.Fields |= FiveTuple | QPN })
+			with(fmt.Sprintf("%d times the QPs, and the QPN hashed", q), moreQPs(s, q)+", fields "+(c.Fields|FiveTuple|QPN).String(), func(n *Config) { n.Fields |= FiveTuple | QPN })
 			out[len(out)-1].QPs = q
 		}
 	}

@@ -34,7 +34,7 @@ func TestTheBestSeedIsLuck(t *testing.T) {
 	if seed.Gain-seed.GainError > worthwhile*r.Elsewhere.Mean {
 		t.Errorf("a seed gains %.3f +- %.3f on flows that it was not chosen by", seed.Gain, seed.GainError)
 	}
-	many := proposal(t, r, "16 QPs where there is one")
+	many := proposal(t, r, "16 times the QPs")
 	if many.Verdict != Proven || !(many.Elsewhere.Mean < r.Elsewhere.Mean*0.8) || !strings.Contains(many.How, "NCCL_IB_QPS_PER_CONNECTION=16") {
 		t.Errorf("16 QPs: %+v, as it is %+v", many, *r.Elsewhere)
 	}
@@ -70,7 +70,7 @@ func TestOnePortForAll(t *testing.T) {
 	if p := proposal(t, r, "destination QPN as well"); p.Verdict != Proven {
 		t.Errorf("hashing the QPN: %+v, as it is %+v", p, *r.Elsewhere)
 	}
-	if p := proposal(t, r, "4 QPs where there is one"); p.Verdict == Proven {
+	if p := proposal(t, r, "4 times the QPs"); p.Verdict == Proven {
 		t.Errorf("more QPs with one port: %+v, as it is %+v", p, *r.Elsewhere)
 	}
 	if !slices.ContainsFunc(r.Conclusions, func(c string) bool { return strings.Contains(c, "1 UDP source port for all") }) {

@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"math/rand/v2"
 	"slices"
-	"strings"
 
 	"github.com/shunt-network/shunt/spray"
 )
@@ -283,12 +282,13 @@ func (r *Report) conclude(s *Set, o Options) {
 	if few := len(s.fewPorts()); few > 0 {
 		say("the adapters take %s for all of their QPs: only the destination QPN tells QPs between two addresses apart", plural(few, "UDP source port"))
 	}
-	var held []string
-	overfit := false
-	for _, p := range r.Proposals {
+	best, overfit := -1, false
+	for i, p := range r.Proposals {
 		switch p.Verdict {
 		case Proven:
-			held = append(held, p.What)
+			if best < 0 || p.Gain > r.Proposals[best].Gain+r.Proposals[best].GainError { // of alike ones the first: it changes least
+				best = i
+			}
 		case Overfits:
 			overfit = true
 		}
@@ -297,8 +297,9 @@ func (r *Report) conclude(s *Set, o Options) {
 		}
 	}
 	switch {
-	case len(held) > 0:
-		say("better on flows it was not chosen by: %s", strings.Join(held, "; "))
+	case best >= 0:
+		p := r.Proposals[best]
+		say("most is gained by this, on flows it was not chosen by: %s, %.3gx in place of %.3gx (%s)", p.What, p.Elsewhere.Mean, r.Elsewhere.Mean, p.How)
 	case len(r.Proposals) > 0:
 		say("nothing that was tried is better on flows it was not chosen by")
 	}

@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"io"
 	"os"
+	"path/filepath"
 	"strconv"
 	"strings"
 
@@ -31,6 +32,7 @@ type hashOptions struct {
 	qps                           int
 	behind                        string
 	set                           []string
+	plot                          string
 	json, noColor, noProposals    bool
 	width                         int
 }
@@ -76,6 +78,7 @@ or more, and 3 where there is no flow.`,
 	f.IntVar(&o.qps, "qps", 0, "NCCL logs: QPs of a connection, where the log does not say")
 	f.StringArrayVar(&o.set, "set", nil, "scenarios: set a field, path=value (any number of times)")
 	f.BoolVar(&o.noProposals, "no-proposals", false, "do not look for something better")
+	f.StringVar(&o.plot, "plot", "", "draw the flows by bucket into a file, .svg or .png")
 	f.BoolVar(&o.json, "json", false, "print JSON ("+ecmp.Schema+")")
 	f.BoolVar(&o.noColor, "no-color", false, "no colour (as does NO_COLOR)")
 	f.IntVar(&o.width, "width", 0, "columns of the text (default: the terminal's, or 80)")
@@ -148,6 +151,10 @@ func (a *app) hash(ctx context.Context, paths []string, o hashOptions) error {
 	if o.width != 0 && o.width < report.MinWidth {
 		return fail(exitUsage, "--width %d is less than %d", o.width, report.MinWidth)
 	}
+	var picture plotFlag
+	if err := picture.Set(strings.TrimPrefix(strings.ToLower(filepath.Ext(o.plot)), ".")); o.plot != "" && err != nil {
+		return fail(exitUsage, "--plot %s: write a name that ends in .svg or .png", o.plot)
+	}
 	if err := reachable(paths); err != nil {
 		return err
 	}
@@ -163,6 +170,7 @@ func (a *app) hash(ctx context.Context, paths []string, o hashOptions) error {
 	if err != nil {
 		return err
 	}
+	input := strings.Join(paths, ", ")
 	var set *ecmp.Set
 	if simulated {
 		var choice netsim.PathChoice
@@ -183,7 +191,16 @@ func (a *app) hash(ctx context.Context, paths []string, o hashOptions) error {
 	if err != nil {
 		return hashFailure(err)
 	}
-	r.Input = strings.Join(paths, ", ")
+	r.Input = input
+	if o.plot != "" { // first, so that whoever reads stdout to its end finds it complete
+		src, err := bucketPlot(r, picture.Format)
+		if err != nil {
+			return &failure{exitInternal, err}
+		}
+		if err := scenario.WriteFile(o.plot, src); err != nil {
+			return failed(err)
+		}
+	}
 	if o.json {
 		err = a.encode(r)
 	} else {

@@ -5,6 +5,7 @@ import (
 	"os"
 	"path/filepath"
 
+	"github.com/shunt-network/shunt/ecmp"
 	"github.com/shunt-network/shunt/internal/chart"
 	"github.com/shunt-network/shunt/scenario"
 	"github.com/shunt-network/shunt/units"
@@ -97,6 +98,22 @@ func timeAxis(places []units.Instant) chart.Axis {
 		x.Labels = append(x.Labels, us(float64(t.PS())/float64(units.Microsecond)))
 	}
 	return x
+}
+
+// bucketColumns is how many places the axis of a picture of buckets has.
+const bucketColumns = 256
+
+// bucketPlot draws how many flows buckets got, beside what a perfect hash gives them on average.
+func bucketPlot(r *ecmp.Report, f chart.Format) ([]byte, error) {
+	width, sums := r.Occupancy.Columns(bucketColumns)
+	x := chart.Axis{Title: fmt.Sprintf("bucket, %d to a place", width)}
+	seen, fair := chart.Line{Name: "flows"}, chart.Line{Name: "mean"}
+	mean := float64(r.Flows) * float64(width) / float64(r.Occupancy.Buckets)
+	for i, n := range sums {
+		x.Labels = append(x.Labels, fmt.Sprint(i*width))
+		seen.Values, fair.Values = append(seen.Values, float64(n)), append(fair.Values, mean)
+	}
+	return chart.Lines("flows by bucket", fmt.Sprintf("%s of %s", r.Algorithm, r.Fields), x, chart.Vertical{}, []chart.Line{seen, fair}, f)
 }
 
 // comparePlots draws the messages of all sides into one picture.
