@@ -85,9 +85,11 @@ full rate gain up to twofold. That the mean stays at 41 us while the peak rises 
 		Measure: Measure{"go-back-N, all hosts sending", "% of packets", "receivers", "go-back-n", About(12.7, 0.25, 0)},
 		Beside: []Measure{
 			{"go-back-N, a quarter of the hosts", "% of packets", "receivers", "go-back-n quarter", Rule{}},
+			{"go-back-N, half of the hosts", "% of packets", "receivers", "go-back-n half", Rule{}},
 			{"go-back-N with DCQCN", "% of packets", "receivers", "go-back-n dcqcn", Rule{}},
 			{"go-back-N, four hosts, 576 KiB all_reduce", "% of packets", "spraying", "again ordered", Rule{}},
 			{"selective repeat (IRN), all hosts", "% of packets", "receivers", "irn", Rule{}},
+			{"selective repeat (IRN), half", "% of packets", "receivers", "irn half", Rule{}},
 			{"selective repeat (IRN), a quarter", "% of packets", "receivers", "irn quarter", Rule{}},
 			{"per-flow hashing, go-back-N", "% of packets", "receivers", "hashed", Rule{}},
 			{"time with go-back-N", "us", "receivers", "time go-back-n", Rule{}},
@@ -102,9 +104,9 @@ with go-back-N under full load; selective repeat is in between. 12.7 % is one po
 		ID: "S0.4b", Article: a, Kind: Simulated,
 		Says: "the same with PPCID, a receiver that reorders: packets sent again", Figure: "0.03 %",
 		Measure: Measure{"placing receiver, all hosts sending", "% of packets", "receivers", "place", AtMost(0.03)},
-		Beside:  []Measure{{"placing receiver, 1 in 100 000 lost on a leaf's uplinks", "% of packets", "receivers", "place lossy", Rule{}}},
-		Reading: `A receiver that places packets where they belong asks for none that is only late, so what is left is real loss: nothing here, and with a loss of 1 in 100 000 about that
-share. 0.03 % would be a lossy network; it says nothing of the scheme. The sequence bits of PPCID add nothing: every packet has a PSN of 24 bits in its BTH; what helps is
+		Beside:  []Measure{{"placing receiver, 1 in 1000 lost on the uplinks of one leaf of four", "% of packets", "receivers", "place lossy", Rule{}}},
+		Reading: `A receiver that places packets where they belong asks for none that is only late, so what is left is real loss: nothing here, and about as much as is lost
+where something is. 0.03 % is then what a network loses; it says nothing of the scheme. The sequence bits of PPCID add nothing: every packet has a PSN of 24 bits in its BTH; what helps is
 the receiver.`,
 	}, {
 		ID: "S0.4c", Article: a, Kind: Simulated,

@@ -114,7 +114,7 @@ hash (polarisation), which shunt hash shows.`,
 	}, {
 		ID: "S0.9b", Article: a, Kind: Computed,
 		Says: "AllReduce with the decision in software", Figure: "45 us -> 210 us",
-		Measure: Measure{"interrupts to pipeline: all_reduce", "us", "platforms", "ring interrupts", About(210, 0.1, 45)},
+		Measure: Measure{"all_reduce with interrupts", "us", "platforms", "ring interrupts", About(210, 0.1, 45)},
 		Beside:  []Measure{{"pipeline", "us", "platforms", "ring pipeline", Rule{}}, {"polling", "us", "platforms", "ring polling", Rule{}}},
 		Reading: `For a ring that takes the article's 45 us in a pipeline. Its list of steps comes near; three quarters of that are interrupt moderation and the copy, and software that polls, as DPDK
 does, has neither.`,

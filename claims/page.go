@@ -117,19 +117,12 @@ func (o *Outcome) paragraph(b *strings.Builder) {
 		if held == "" {
 			held = "shown beside"
 		}
-		fmt.Fprintf(b, "| %s%s | %s | %s | %s |\n", f.Name, unitText(f.Unit), f.Text(), held, f.Experiment)
+		fmt.Fprintf(b, "| %s | %s | %s | %s |\n", f.Name, f.Text(), held, f.Experiment)
 	}
 	row(o.Measure)
 	for i := range o.Beside {
 		row(&o.Beside[i])
 	}
-}
-
-func unitText(unit string) string {
-	if unit == "" || unit == "ratio" {
-		return ""
-	}
-	return ", " + unit
 }
 
 // anchor is the name under which Markdown viewers know a heading.

@@ -132,6 +132,8 @@ func (f *Figure) Text() string {
 	case f.Exact:
 	case !f.Interval:
 		text += " (one seed)"
+	case f.Low == f.High:
+		text += " (every seed)"
 	default:
 		text += " (" + figure(f.Low) + " to " + figure(f.High) + ")"
 	}
@@ -144,7 +146,7 @@ func figure(v float64) string {
 	switch a := math.Abs(v); {
 	case v == 0 || math.IsInf(v, 0) || math.IsNaN(v):
 		return strconv.FormatFloat(v, 'f', -1, 64)
-	case a >= 1e7 || a < 1e-4:
+	case a >= 1e12 || a < 1e-4:
 		return strconv.FormatFloat(v, 'g', 3, 64)
 	case a >= 1000:
 		return strconv.FormatFloat(v, 'f', 0, 64)

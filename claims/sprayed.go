@@ -44,7 +44,7 @@ become known three periods late. What the fuller NIC of that host carried, and t
 }
 
 func refresh(t *Trial) (Values, error) {
-	size := "job.pattern.size=" + t.sized("200MB", "10MB")
+	size := "job.pattern.size=" + t.sized("200MB", "4MB")
 	end := func(set ...string) (float64, error) {
 		r, err := t.finish("refresh.yaml", append([]string{size}, set...)...)
 		if err != nil {
@@ -81,8 +81,9 @@ func refresh(t *Trial) (Values, error) {
 
 func storm(t *Trial) (Values, error) {
 	type result struct{ held, ms float64 }
+	size := "job.pattern.size=" + t.sized("20MB", "8MB")
 	run := func(set ...string) (result, error) {
-		r, err := t.finish("storm.yaml", set...)
+		r, err := t.finish("storm.yaml", append([]string{size}, set...)...)
 		if err != nil {
 			return result{}, err
 		}

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"math"
 
+	"github.com/shunt-network/shunt/netsim"
 	"github.com/shunt-network/shunt/scenario"
 	"github.com/shunt-network/shunt/telemetry"
 	"github.com/shunt-network/shunt/workload"
@@ -22,9 +23,9 @@ a random spine, 20 calls. Go-back-N receivers drop what is overtaken; placing re
 	}, {
 		Name: "receivers", Version: 1, Seeds: 5, Cost: 3, Files: []string{"receivers.yaml"},
 		Method: `Sixteen hosts on four leaves and four spines at 200 Gbit/s, each sending 1600 KiB to the host half the ranks further, every packet over a random
-spine; nothing is lost on the way. The receivers go back, repeat selectively (IRN) or place; with all hosts sending, with a quarter of them (one a
-leaf), with DCQCN, and placing with a real loss of 1 in 100 000 on every uplink of a leaf.`,
-		Values: []string{"go-back-n", "go-back-n quarter", "go-back-n dcqcn", "irn", "irn quarter", "place", "place lossy", "hashed", "time go-back-n", "time irn", "time place", "gave up"},
+spine; nothing is lost on the way. The receivers go back, repeat selectively (IRN) or place; with all hosts sending, with half or a
+quarter of them (two or one a leaf), with DCQCN, and placing with a real loss of 1 in 1000 on every uplink of one leaf of four.`,
+		Values: []string{"go-back-n", "go-back-n quarter", "go-back-n half", "go-back-n dcqcn", "irn", "irn quarter", "irn half", "place", "place lossy", "hashed", "time go-back-n", "time irn", "time place", "gave up"},
 		run:    receivers,
 	}, {
 		Name: "equal-paths", Version: 1, Seeds: 5, Cost: 1.2, Files: []string{"equal-paths.yaml"},
@@ -98,6 +99,7 @@ func counted(r *scenario.Run, id telemetry.SeriesID) float64 {
 func receivers(t *Trial) (Values, error) {
 	size := "job.pattern.size=" + t.sized("1600KiB", "160KiB")
 	v := Values{}
+	half := []string{"job.pattern.ranks=[0, 1, 4, 5, 8, 9, 12, 13]", "job.pattern.offset=4"}
 	for _, c := range []struct {
 		share, time string
 		set         []string
@@ -108,7 +110,8 @@ func receivers(t *Trial) (Values, error) {
 		{"irn", "time irn", []string{"nic.transport=irn"}},
 		{"irn quarter", "", []string{"nic.transport=irn", "job.pattern.ranks=[0, 4, 8, 12]", "job.pattern.offset=2"}},
 		{"place", "time place", []string{"nic.transport=place"}},
-		{"place lossy", "", []string{"nic.transport=place", "nic.loss_distance=256", "nic.timeout=8", "faults=" + lossyUplinks}},
+		{"go-back-n half", "", half}, {"irn half", "", append([]string{"nic.transport=irn"}, half...)},
+		{"place lossy", "", []string{"nic.transport=place", "nic.loss_distance=64", "nic.timeout=8", "faults=" + lossyUplinks}},
 		{"hashed", "", []string{"path_choice=ecmp"}},
 	} {
 		r, err := t.run("receivers.yaml", append([]string{size}, c.set...)...)
@@ -126,9 +129,9 @@ func receivers(t *Trial) (Values, error) {
 	return v, nil
 }
 
-// lossyUplinks is a loss of about 1 in 100 000 on what leaves leaf0: 3e-10 over the 33 280 bits of a full packet.
-const lossyUplinks = "[{kind: bit-errors, link: [leaf0, spine0], ber: 3e-10}, {kind: bit-errors, link: [leaf0, spine1], ber: 3e-10}, " +
-	"{kind: bit-errors, link: [leaf0, spine2], ber: 3e-10}, {kind: bit-errors, link: [leaf0, spine3], ber: 3e-10}]"
+// lossyUplinks is a loss of about 1 in 1000 on what leaves leaf0: 3e-8 over the 33 280 bits of a full packet.
+const lossyUplinks = "[{kind: bit-errors, link: [leaf0, spine0], ber: 3e-8}, {kind: bit-errors, link: [leaf0, spine1], ber: 3e-8}, " +
+	"{kind: bit-errors, link: [leaf0, spine2], ber: 3e-8}, {kind: bit-errors, link: [leaf0, spine3], ber: 3e-8}]"
 
 // sized is pick for texts.
 func (t *Trial) sized(full, reduced string) string {
@@ -183,5 +186,5 @@ func lossyPath(t *Trial) (Values, error) {
 	}
 	f := r.Figures()
 	tens := f.EndUS / 10_000
-	return Values{"pauses": float64(f.Network.PauseFrames) / tens, "lost": 100 * float64(f.Network.Dropped) / packets(r), "again": againShare(r)}, nil
+	return Values{"pauses": float64(f.Network.PauseFrames) / tens, "lost": 100 * float64(r.Summary.Drops[netsim.DropCorrupt]) / packets(r), "again": againShare(r)}, nil
 }

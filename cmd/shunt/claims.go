@@ -101,10 +101,13 @@ func (a *app) claims(ctx context.Context, ids []string, o claimsOptions) error {
 	default:
 		text = claimsText(r, len(ids) > 0, interrupted)
 	}
-	if !interrupted || o.out == "" { // half a report must not take the place of a whole one
+	switch {
+	case !interrupted || o.out == "":
 		if err := a.deliver(o.out, text); err != nil {
 			return err
 		}
+	default: // half a report must not take the place of a whole one
+		fmt.Fprintf(a.stderr, "shunt: interrupted; %s is as it was\n", o.out)
 	}
 	if interrupted {
 		return outcome(exitInterrupted)
