@@ -416,7 +416,7 @@ func TestNames(t *testing.T) {
 		"logs/gpu-03/nccl.log": "gpu-03|", "ethtool_S_mlx5_0_before.txt": "|mlx5_0", "node1_mlx5_bond_0.txt": "node1|mlx5_bond_0", "ethtool_S.mlx5_core.txt": "|",
 		"001-case/nccl.log": "|", "nccl_2.18.log": "|", "nccl_after_10s.log": "|", "t0/ethtool.txt": "|", "h100_table.txt": "|", "ethtool-ens3np0.txt": "|ens3np0",
 		"node1/enp1s0f0/S.txt": "node1|", "run7/node12/x.txt": "node12|", "mlx5_1.txt": "|mlx5_1", "roce-v2/x.txt": "|", "ip-198-51-100-7/x.log": "ip-198-51-100-7|",
-		"node1.example.org/x": "node1|",
+		"node1.example.org/x": "node1|", "dmesg.node9.txt": "node9|", "ethtool_S_ens3np0.node3.txt": "node3|ens3np0", "messages.1.txt": "|", "all.v2.txt": "|",
 	} {
 		if got := hostOf(name) + "|" + deviceOf(name); got != want {
 			t.Errorf("%s: %s, want %s", name, got, want)

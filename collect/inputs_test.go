@@ -42,7 +42,7 @@ func TestInputsPage(t *testing.T) {
 // formats are the constants of type Format.
 func formats(t *testing.T) []string {
 	t.Helper()
-	names := []string{string(NCCLLog), string(NCCLRAS), string(NCCLDiagnostics), string(PyTorchLog), string(UCXLog), string(OpenMPILog), string(SHARPLog)}
+	names := []string{string(NCCLLog), string(NCCLRAS), string(NCCLDiagnostics), string(PyTorchLog), string(UCXLog), string(OpenMPILog), string(SHARPLog), string(MooncakeLog), string(LauncherLog)}
 	entries, err := os.ReadDir(".")
 	if err != nil {
 		t.Fatal(err)

@@ -2,6 +2,7 @@ package collect
 
 import (
 	"path"
+	"slices"
 	"strconv"
 	"strings"
 
@@ -22,6 +23,11 @@ func hostOf(name string) string {
 	for _, token := range strings.Split(withoutDevice(base), "_") {
 		if hostLike(token) {
 			return short(token)
+		}
+		for i, part := range strings.Split(token, ".") { // dmesg.node9.txt, ethtool_S_ens3np0.node3.txt
+			if i > 0 && hostLike(part) && !driver(part) {
+				return part
+			}
 		}
 	}
 	parts := strings.Split(strings.Trim(dir, "/"), "/")
@@ -91,6 +97,11 @@ var notHosts = map[string]bool{
 	"nccl": true, "rccl": true, "cuda": true, "ofed": true, "ib": true, "ipv": true, "log": true, "out": true, "stdout": true, "stderr": true, "trial": true, "exp": true,
 	"cluster": true, "bundle": true, "dump": true, "data": true, "capture": true, "output": true, "result": true, "results": true, "set": true, "issue": true, "ticket": true,
 	"bug": true, "incident": true, "session": true, "fabric": true, "site": true, "rack": true, "user": true, "tmp": true,
+}
+
+// driver tells whether a word is the name of a driver for RDMA, as in mlx5_core.
+func driver(w string) bool {
+	return slices.ContainsFunc(rdmaDevices, func(p string) bool { return strings.HasPrefix(p, w+"_") || p == w })
 }
 
 func letter(c byte) bool { return c >= 'a' && c <= 'z' || c >= 'A' && c <= 'Z' }

@@ -125,6 +125,8 @@ const (
 	PairTable         Format = "bandwidth of pairs"
 	OpenMPILog        Format = Format(joblog.OpenMPI)
 	SHARPLog          Format = Format(joblog.SHARP)
+	MooncakeLog       Format = Format(joblog.Mooncake)
+	LauncherLog       Format = Format(joblog.Launcher)
 )
 
 // parser reads the lines of one output; false means that the line is not of it.

@@ -160,6 +160,7 @@ const (
 	WatchdogTimeout              // PyTorch: a collective ran past its timeout
 	SharpFailed                  // SHARP refused a port or a tree
 	CudaError                    // CUDA reported an error
+	ProcessEnded                 // a launcher said that a process ended by a signal, or by the kernel for want of memory
 )
 
 // Event is one warning or error, in words that do not depend on the version that printed it.
@@ -188,6 +189,8 @@ type Event struct {
 	GIDIndex    int  // of a ModifyQPFailed
 	HasGIDIndex bool // GIDIndex was told
 	Fatal       bool // NCCL called an AsyncEvent fatal
+
+	Elements int64 // what the collective of a WatchdogTimeout sends, 0 where not told
 }
 
 // ChannelShape is the line that counts channels.

@@ -1,9 +1,10 @@
-// Package joblog owns reading what the other libraries of a job print: PyTorch's watchdog of process groups, UCX,
-// Open MPI's TCP transport, the SHARP library and daemon, and libibverbs.
+// Package joblog owns reading what the other libraries of a job print: PyTorch's watchdog of process groups, its store and
+// Gloo, UCX, Open MPI's TCP transport, the SHARP library and daemon, Mooncake, libibverbs, and what torchrun and Slurm say of
+// a process that ended.
 //
 // Their lines stand in the same files as NCCL's, and their events go into the same list, in the same order.
 //
-// Read joblog.go (dispatch), torch.go, then ucx.go, mpi.go, sharp.go and verbs.go.
+// Read joblog.go (dispatch), torch.go, rendezvous.go, launcher.go, then ucx.go, mpi.go, sharp.go, transfer.go and verbs.go.
 package joblog
 
 import (
@@ -24,22 +25,30 @@ type Source string
 
 // Sources, as the list of files names them.
 const (
-	None    Source = ""
-	PyTorch Source = "PyTorch log"
-	UCX     Source = "UCX log"
-	OpenMPI Source = "Open MPI log"
-	SHARP   Source = "SHARP log"
-	Verbs   Source = "libibverbs"
+	None     Source = ""
+	PyTorch  Source = "PyTorch log"
+	UCX      Source = "UCX log"
+	OpenMPI  Source = "Open MPI log"
+	SHARP    Source = "SHARP log"
+	Verbs    Source = "libibverbs"
+	Mooncake Source = "Mooncake log"
+	Launcher Source = "launcher"
 )
 
 // Log reads the lines of any number of files.
 type Log struct {
 	inv    *evidence.Inventory
 	events *fragment.Events
+
+	// Of the process torchrun's report is about at the moment.
+	failedHost string
+	failedRank int
 }
 
 // New makes a reader that writes into inv, and its events through events.
-func New(inv *evidence.Inventory, events *fragment.Events) *Log { return &Log{inv, events} }
+func New(inv *evidence.Inventory, events *fragment.Events) *Log {
+	return &Log{inv: inv, events: events, failedRank: -1}
+}
 
 // Parse reads a log into the fragment's inventory.
 func Parse(r io.Reader, f *fragment.Fragment) error {
@@ -56,6 +65,15 @@ func (l *Log) Line(f *fragment.Fragment, line []byte, n int) Source {
 	if bytes.Contains(line, []byte("libibverbs: Warning: ")) {
 		return l.verbs(f, line, n)
 	}
+	if host, ok := bytes.CutPrefix(line, []byte("  host      : ")); ok {
+		l.failedHost, l.failedRank = string(host[:min(len(host), 255)]), -1 // 255: the longest name of a host (RFC 1123)
+		return Launcher
+	}
+	if bytes.Contains(line, []byte("oom")) || bytes.Contains(line, []byte("task")) {
+		if l.slurm(f, line, n) {
+			return Launcher
+		}
+	}
 	if bytes.IndexByte(line, '[') < 0 && bytes.IndexByte(line, '(') < 0 { // the others have brackets, most lines have none
 		return None
 	}
@@ -67,6 +85,12 @@ func (l *Log) Line(f *fragment.Fragment, line []byte, n int) Source {
 		return OpenMPI
 	case bytes.Contains(line, []byte("sharp_am[")), bytes.Contains(line, []byte("] ERROR ")):
 		return l.sharp(f, line, n)
+	case bytes.Contains(line, []byte("onnect")) && l.rendezvous(f, line, n):
+		return PyTorch
+	case bytes.Contains(line, []byte("(local_rank: ")), bytes.Contains(line, []byte("Signal ")):
+		return l.elastic(f, line, n)
+	case bytes.Contains(line, []byte("rdma_")), bytes.Contains(line, []byte("worker_pool.cpp")), bytes.Contains(line, []byte("to RTR")):
+		return l.transfer(f, line, n)
 	}
 	return None
 }

@@ -1,6 +1,7 @@
 package joblog
 
 import (
+	"net/netip"
 	"strings"
 	"testing"
 
@@ -38,7 +39,7 @@ func TestTorch(t *testing.T) {
 		t.Error(diff)
 	}
 	want := []evidence.Event{
-		{Kind: evidence.WatchdogTimeout, Rank: 0, Seq: 1580, What: "ALLREDUCE", File: "ProcessGroupNCCL.cpp", Time: "321 02:07:08.408271257"},
+		{Kind: evidence.WatchdogTimeout, Rank: 0, Seq: 1580, Elements: 4661, What: "ALLREDUCE", File: "ProcessGroupNCCL.cpp", Time: "321 02:07:08.408271257"},
 		{Kind: evidence.OtherWarning, Rank: 2, What: "watchdog got stuck", File: "ProcessGroupNCCL.cpp"},
 	}
 	if diff := cmp.Diff(want, n.Events, told); diff != "" {
@@ -97,6 +98,7 @@ Sep 04 11:42:30 node3 sharp_am[720665]: started
 func FuzzParse(f *testing.F) {
 	for _, s := range []string{
 		"x ProcessGroupNCCL y Rank 99999999999999999999 last enqueued work: -5, last completed work: 1", "[a:1 b.c:1 Remote access on  (synd 0x", "[btl_tcp_", "[btl_tcp_] connect() to  failed: ",
+		"  host      : n\n  rank      : 9(local_rank: \n traceback : Signal 9 (SIGKILL) received by PID 1", "srun: error: a: task 1: Killed", "[client socket has timed out trying to connect to (,)", "[pair.cc: connect []:", "RDMA device: a, LID: 0, (GID_Index 1) fe:80", "(modify QP to RTR timed out",
 		"sharp_am[", "[:: unique id] ERROR ", "] ERROR ", "[E1 ProcessGroupNCCL Watchdog caught collective operation timeout SeqNum=,OpType=",
 	} {
 		f.Add(s)
@@ -114,5 +116,50 @@ func TestVerbs(t *testing.T) {
 	}
 	if n := len(inv.NCCL.Events); n != 1 || inv.NCCL.Events[0].What != "no verbs provider" || inv.NCCL.Events[0].Device != "/sys/class/infiniband_verbs/uverbs0" {
 		t.Errorf("%+v", inv.NCCL.Events)
+	}
+}
+
+// What a job says before and after NCCL: it could not come together, a transfer engine failed, a process was ended.
+func TestBesideNCCL(t *testing.T) {
+	n := read(t, `[E615 10:22:44.201245 socket.cpp:1019] [c10d] The client socket has timed out after 600000ms while trying to connect to (192.0.2.9, 46229).
+[W615 10:12:44.115245 socket.cpp:752] [c10d] The client socket has failed to connect to [node1]:29500 (errno: 111 - Connection refused).
+[rank8]: RuntimeError: Gloo connectFullMesh failed with [../third_party/gloo/gloo/transport/tcp/pair.cc:144] timed out connecting: SO_ERROR: Connection refused, remote=[127.0.0.1]:14215
+  what():  [/src/gloo/gloo/transport/tcp/pair.cc:761] connect [127.0.1.1]:60817: Connection refused
+E0331 12:03:04.222625 56060 rdma_endpoint.cpp:385] [Handshake] Failed to modify QP to RTR, check mtu, gid, peer lid, peer qp num: Connection timed out [110]
+E0624 10:02:33.101221 8111 worker_pool.cpp:294] Worker: Process failed for slice (opcode: 1, local_nic: mlx5_3, peer_nic: node2:17000@mlx5_1, dest_rkey: 1024, retry_cnt: 0): transport retry counter exceeded
+  host      : node7
+  rank      : 59 (local_rank: 3)
+  exitcode  : -9 (pid: 5124)
+  traceback : Signal 9 (SIGKILL) received by PID 5124
+srun: error: node8: task 3: Out Of Memory
+srun: error: node8: task 4: Exited with exit code 1
+slurmstepd: error: Detected 1 oom_kill event in StepId=4711.0. Some of the step tasks have been OOM Killed.
+`)
+	want := []evidence.Event{
+		{Kind: evidence.ConnectFailed, Rank: -1, Peer: "192.0.2.9", Port: 46229, Errno: "timed out", What: "store", File: "socket.cpp"},
+		{Kind: evidence.ConnectFailed, Rank: 8, Peer: "127.0.0.1", Port: 14215, Errno: "Connection refused", What: "gloo", File: "pair.cc"},
+		{Kind: evidence.ConnectFailed, Rank: -1, Peer: "127.0.1.1", Port: 60817, Errno: "Connection refused", What: "gloo", File: "pair.cc"},
+		{Kind: evidence.ModifyQPFailed, Rank: -1, Errno: "Connection timed out"},
+		{Kind: evidence.CompletionError, Rank: -1, Status: 12, Device: "mlx5_3", Peer: "node2", File: "worker_pool.cpp"},
+		{Kind: evidence.ProcessEnded, Host: "node7", Rank: 59, Process: 5124, What: "SIGKILL", File: "torchrun"},
+		{Kind: evidence.ProcessEnded, Host: "node8", Rank: -1, What: "out of memory", File: "slurm"},
+		{Kind: evidence.ProcessEnded, Rank: -1, What: "out of memory", File: "slurm"},
+	}
+	if diff := cmp.Diff(want, n.Events, told); diff != "" {
+		t.Error(diff)
+	}
+}
+
+// The source GID of an engine that moves tensors is told as a QP's.
+func TestTransferGID(t *testing.T) {
+	n := read(t, `I0331 12:02:38.363528 56056 rdma_context.cpp:125] RDMA device: mlx5_0, LID: 0, GID: (GID_Index 1) fe:80:00:00:00:00:00:00:9e:63:c0:ff:fe:65:ab:90
+I0331 12:02:38.363528 56056 rdma_context.cpp:125] RDMA device: mlx5_1, LID: 7, GID: (GID_Index 0) fe:80:00:00:00:00:00:00:9e:63:c0:ff:fe:65:ab:91
+`)
+	want := []evidence.QPSetup{
+		{Device: -1, Name: "mlx5_0", GIDIndex: 1, GID: netip.MustParseAddr("fe80::9e63:c0ff:fe65:ab90"), From: evidence.Source{File: "f", Line: 1}},
+		{Device: -1, Name: "mlx5_1", LID: 7, GIDIndex: -1, GID: netip.MustParseAddr("fe80::9e63:c0ff:fe65:ab91"), From: evidence.Source{File: "f", Line: 2}},
+	}
+	if diff := cmp.Diff(want, n.QPs, cmp.Comparer(func(a, b netip.Addr) bool { return a == b })); diff != "" {
+		t.Error(diff)
 	}
 }

@@ -31,6 +31,7 @@ func (l *Log) torch(f *fragment.Fragment, line []byte, n int) {
 	case bytes.Contains(text, []byte("Watchdog caught collective operation timeout")):
 		e := evidence.Event{Kind: evidence.WatchdogTimeout, Host: f.Host, Rank: int(rank), File: "ProcessGroupNCCL.cpp", Time: torchTime(line[:i]), From: f.At(n)}
 		e.Seq, _ = numberAfter(text, "SeqNum=")
+		e.Elements, _ = numberAfter(text, "NumelIn=")
 		e.What = string(between(text, "OpType=", ","))
 		l.add(e, line)
 	case bytes.Contains(text, []byte("ast enqueued")): // "Last" where it begins a sentence

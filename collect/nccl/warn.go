@@ -39,6 +39,8 @@ func (l *Log) warn(m *message) {
 		l.call(m)
 	case bytes.HasPrefix(msg, []byte("Failed to open libibverbs")):
 		l.event(m, evidence.Event{Kind: evidence.NoVerbsLibrary})
+	case bytes.Contains(msg, []byte("NVLink SHARP")): // NVLS, in the host's own switches: "Failed to bind NVLink SHARP (NVLS) Multicast memory"
+		l.event(m, evidence.Event{Kind: evidence.CudaError, What: string(msg)})
 	case bytes.Contains(msg, []byte("SHARP")), bytes.HasPrefix(m.file, []byte("sharp_plugin")):
 		l.event(m, evidence.Event{Kind: evidence.SharpFailed, What: string(msg)})
 	case bytes.HasPrefix(msg, []byte("Cuda failure")), bytes.HasPrefix(msg, []byte("CUDA failure")):
