@@ -8,7 +8,7 @@
 //
 // Read, for the sprayer, key.go (what is hashed), crc.go and hash.go (how), table.go and curve.go (buckets to paths), linkstate.go (scores),
 // cost.go and allreduce.go (what a decision costs in a pipeline and in software): docs/models/spray.md says where the articles and public
-// knowledge part. For the context id, layout.go, ppcid.go, ppcidtime.go, keyedtag.go and ppcidframe.go, then fingerprint.go and failover.go for
+// knowledge part. For the context id, layout.go, ppcid.go, ppcidtime.go, keyedtag.go, ppcidframe.go and survey.go, then fingerprint.go and failover.go for
 // its path: docs/models/ppcid.md. For operation, rules.go (tables that overflow), fleet.go (firmware that disagrees) and middlebox.go (packets that
 // are filtered).
 package spray

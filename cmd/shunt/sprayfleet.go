@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -12,6 +13,8 @@ import (
 
 	"github.com/shunt-network/shunt/collect"
 	"github.com/shunt-network/shunt/evidence"
+	"github.com/shunt-network/shunt/netsim"
+	"github.com/shunt-network/shunt/scenario"
 	"github.com/shunt-network/shunt/spray"
 )
 
@@ -23,9 +26,9 @@ func (a *app) sprayFleetCommand() *cobra.Command {
 		Short: "tell which NICs of a fleet do not read one another's context ids",
 		Long: `Fleet compares the NICs of a cluster by layout and firmware and tells which pairs cannot understand each other's per-packet context ids.
 
-PATH is a table (host,device,model,firmware,layout, of which host and one of the last two are needed), or files and folders of
-hosts as explain reads them: ibstat, ethtool -i, mlxfwmanager. No public tool prints a layout; without one NICs are compared by
-firmware, and two that differ are undecided.
+PATH is a table in a file (host,device,model,firmware,layout, of which host and one of the last two are needed), files and folders of hosts
+as explain reads them (ibstat, ethtool -i), or a scenario. No public tool prints a layout; without one NICs are compared by firmware,
+and two that differ are undecided. shunt spray ppcid capture finds layouts out from packets.
 
 Exits with 1 where NICs disagree or are older than a --minimum, and with 3 where it cannot be told.`,
 		Example: `  shunt spray fleet fleet.csv
@@ -57,6 +60,12 @@ Exits with 1 where NICs disagree or are older than a --minimum, and with 3 where
 func (a *app) fleet(ctx context.Context, paths []string) ([]spray.FleetNIC, error) {
 	if err := reachable(paths); err != nil {
 		return nil, err
+	}
+	switch file, is, err := scenarioAmong(paths); {
+	case err != nil:
+		return nil, err
+	case is:
+		return fleetOfScenario(file)
 	}
 	var nics []spray.FleetNIC
 	var rest []string
@@ -161,6 +170,32 @@ func fleetOf(inv *evidence.Inventory) (nics []spray.FleetNIC) {
 		}
 	}
 	return nics
+}
+
+// fleetOfScenario takes the NICs of a scenario, whose layouts are known.
+func fleetOfScenario(file string) (nics []spray.FleetNIC, err error) {
+	s, err := scenario.Load(file)
+	if err != nil {
+		return nil, failed(err)
+	}
+	f, _, config, err := s.Prepare()
+	if err != nil {
+		return nil, failed(err)
+	}
+	for _, p := range f.Endpoints {
+		host := f.Node(p).Name
+		n := spray.FleetNIC{Host: host, Device: f.Ports[p].Name, Layout: spray.LayoutNone, From: file}
+		if config.NIC.Transport == netsim.PPCID {
+			n.Layout = cmp.Or(config.NIC.PPCID.Layout, spray.LayoutV2)
+			for _, h := range config.NIC.PPCID.Hosts {
+				if h.Host == host {
+					n.Layout = h.Layout
+				}
+			}
+		}
+		nics = append(nics, n)
+	}
+	return nics, nil
 }
 
 // layoutOf is the layout that is known of a NIC; one whose ids are known to be off has none.
