@@ -319,7 +319,11 @@ func (n *Network) followTable(s, t uint32) {
 // has a choice of ports itself, the least loaded of them counts, because it will lead packets there.
 func (n *Network) wayLoad(p, leaf uint32, load spray.Load) spray.Load {
 	x := &n.choice
-	next := &n.ports[n.ports[p].peer]
+	far := n.ports[p].peer
+	next := &n.ports[far]
+	if !next.host { // what breaks on a link is counted at its far end
+		load.Errors = max(load.Errors, x.spray.ports[far].followed.Errors)
+	}
 	if next.host || x.leafOf[next.node] == leaf {
 		return load
 	}

@@ -105,6 +105,12 @@ func (r *Run) LeftOut() []string {
 		return nil
 	}
 	var out []string
+	if r.Config.NIC.Deal.By == netsim.DealByLinkState {
+		out = append(out, "dealing by link state")
+	}
+	if p := r.Config.PathParams.Buckets; r.Config.Path == netsim.Buckets && p.Rules.Limit > 0 {
+		out = append(out, "rule tables")
+	}
 	seen := map[netsim.FaultKind]bool{}
 	for _, f := range r.Config.Faults {
 		switch f.Kind {

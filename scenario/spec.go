@@ -196,11 +196,21 @@ func (s *Scenario) faults(f *fabric.Fabric, report func(path, text string)) []ne
 	return out
 }
 
-// firmware checks the hosts that have a layout of their own.
+// firmware checks the hosts that differ from the others by their layout or their interrupts.
 func (s *Scenario) firmware(f *fabric.Fabric, report func(path, text string)) {
 	for i, h := range s.NIC.PPCID.Hosts {
 		if id, ok := f.NodeByName(h.Host); !ok || f.Nodes[id].Role != fabric.Host {
 			report(fmt.Sprintf("nic.ppcid.hosts[%d].host", i), fmt.Sprintf("no host is called %q", h.Host))
+		}
+	}
+	for i, l := range s.NIC.Deal.Late {
+		at := fmt.Sprintf("nic.deal.late[%d]", i)
+		id, ok := f.NodeByName(l.Host)
+		switch {
+		case !ok || f.Nodes[id].Role != fabric.Host:
+			report(at+".host", fmt.Sprintf("no host is called %q", l.Host))
+		case l.NIC >= f.Nodes[id].NumPorts:
+			report(at+".nic", fmt.Sprintf("%s has %d NIC ports; write 0 to %d", l.Host, f.Nodes[id].NumPorts, f.Nodes[id].NumPorts-1))
 		}
 	}
 }
