@@ -43,6 +43,7 @@ type sprayedQP struct {
 // linkState is the link state table of one switch.
 type linkState struct {
 	due       bool  // a reading is scheduled
+	settled   bool  // no bucket moved when its tables last followed a reading
 	readAt    int64 // when its ports were last read
 	followed  int64 // when the reading that its buckets follow was made
 	waiting   bool  // a reading was made that they do not follow yet
@@ -194,13 +195,16 @@ func (n *Network) passSprayer(s uint32) {
 	}
 }
 
-// resumeReading schedules the next reading of a switch where nothing had moved: readings go on in hardware, and would have found its ports at rest.
+// resumeReading schedules the next reading of a switch where nothing had moved. Hardware would have gone on: the last of the readings left out is made up
+// for, so that its tables follow what changed elsewhere.
 func (n *Network) resumeReading(s uint32) {
 	x := &n.choice.spray
 	st := &x.state[s]
 	period := int64(x.c.Refresh)
 	if last := n.now / period * period; last > st.readAt {
-		st.readAt, st.followed = last, last
+		n.readPorts(s, period)
+		st.readAt = last
+		n.follow(s, last)
 	}
 	n.scheduleReading(s)
 }
@@ -230,14 +234,7 @@ func (n *Network) readLinks(s uint32, follow bool) {
 		n.follow(s, st.waitingAt)
 		return
 	}
-	rest := true
-	node := &n.f.Nodes[n.switches[s].node]
-	for i := range node.NumPorts {
-		pi := uint32(node.FirstPort) + uint32(i)
-		if n.readPort(pi, n.now-st.readAt) {
-			rest = false
-		}
-	}
+	moves := n.readPorts(s, n.now-st.readAt)
 	st.readAt = n.now
 	st.readings++
 	if x.c.Staleness == 0 {
@@ -248,12 +245,21 @@ func (n *Network) readLinks(s uint32, follow bool) {
 		n.queue.push(newEvent(n.now+int64(x.c.Staleness), evLinkState, s).of(1, 0))
 	}
 	st.due = false
-	if !rest {
+	if moves || !st.settled {
 		n.scheduleReading(s)
 	}
 }
 
-// readPort takes the state of a port over the time since the last reading, and tells whether anything moves there.
+// readPorts takes the state of the ports of a switch over the time since the last reading, and tells whether anything moves there.
+func (n *Network) readPorts(s uint32, elapsed int64) (moves bool) {
+	node := &n.f.Nodes[n.switches[s].node]
+	for i := range node.NumPorts {
+		moves = n.readPort(uint32(node.FirstPort)+uint32(i), elapsed) || moves
+	}
+	return moves
+}
+
+// readPort is readPorts for one port.
 func (n *Network) readPort(pi uint32, elapsed int64) (moves bool) {
 	x := &n.choice.spray
 	st, p, cold := &x.ports[pi], &n.ports[pi], &n.cold[pi]
@@ -292,9 +298,11 @@ func (n *Network) follow(s uint32, at int64) {
 		p := &x.ports[uint32(node.FirstPort)+uint32(i)]
 		p.followed = p.load
 	}
+	before := st.moved
 	for _, t := range x.owned[s] {
 		n.followTable(s, t)
 	}
+	st.settled = st.moved == before
 	if n.trace != nil {
 		n.trace.occupied(n, s)
 	}

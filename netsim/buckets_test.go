@@ -228,3 +228,42 @@ func TestBucketsShareOfSlowLink(t *testing.T) {
 		t.Errorf("remote link at half rate, view path: %.2f of what the others get, want about half", got)
 	}
 }
+
+// What a burst did to the weights is gone before the next, as in hardware, which goes on reading ports at rest.
+func TestBucketsComeToRest(t *testing.T) {
+	f := leafSpine(2, 4, 4)
+	var b workload.Builder
+	for i := range 4 {
+		b.Add(send(i, 4+i, 4*units.MiB))
+		late := send(i, 4+i, 4096)
+		late.At = 20 * units.Millisecond
+		b.Add(late)
+	}
+	c := Config{Seed: 1, Path: Buckets, Trace: true}
+	c.NIC.Transport = Place
+	c.PathParams.Buckets.Refresh, c.PathParams.Buckets.MaxStep = 10*units.Microsecond, 1
+	leaf, _ := f.NodeByName("leaf0")
+	spine, _ := f.NodeByName("spine0")
+	c.Faults = []Fault{{Kind: RateDegraded, Port: uint32(f.Between(leaf, spine)[0]), Rate: 100 * units.Gbps, For: units.Millisecond}}
+	n, _ := run(t, f, b.Plan(), c)
+	trace, _ := n.Trace()
+	least, readings := 16, 0
+	for _, o := range trace.Occupancy {
+		if o.Switch == leaf {
+			least = min(least, o.Paths[0].Buckets)
+			readings++
+		}
+	}
+	if least > 12 {
+		t.Fatalf("the slow path never held less than %d buckets", least)
+	}
+	s, _ := n.Spraying(leaf)
+	for _, p := range s.Paths {
+		if p.Buckets < 15 || p.Buckets > 17 {
+			t.Errorf("%s holds %d buckets at the end, want 16", f.PortName(p.Port), p.Buckets)
+		}
+	}
+	if readings > 200 {
+		t.Errorf("%d readings in 20 ms of which less than 1 are traffic", readings)
+	}
+}
