@@ -2,6 +2,7 @@ package scenario
 
 import (
 	"context"
+	"path/filepath"
 	"strings"
 	"testing"
 
@@ -152,4 +153,52 @@ func FuzzParseSweepPlan(f *testing.F) {
 			t.Errorf("a plan that was accepted has axes %v, %v", axes, err)
 		}
 	})
+}
+
+// The plans among the examples read, every combination of their values is a scenario, and the figures of their tables are there.
+func TestExamplePlans(t *testing.T) {
+	plans, err := filepath.Glob("../examples/*/" + SweepPlanName)
+	if err != nil || len(plans) < 2 {
+		t.Fatalf("%d plans, %v", len(plans), err)
+	}
+	for _, plan := range plans {
+		dir := filepath.Dir(plan)
+		p, err := ReadSweepPlan(dir)
+		if err != nil {
+			t.Error(err)
+			continue
+		}
+		axes, err := p.Axes([]Axis{{Path: "seed", Values: []string{"1"}}})
+		if err != nil {
+			t.Fatal(err)
+		}
+		src, err := ReadSource(dir)
+		if err != nil {
+			t.Fatal(err)
+		}
+		s := &Sweep{Source: src, Axes: axes, Engine: Packets}
+		if err := s.Prepare(); err != nil {
+			t.Errorf("%s: %v", plan, err)
+			continue
+		}
+		for point := range s.Points() {
+			var set []Setting
+			for i := range s.Axes {
+				set = append(set, s.Axes[i].Settings(int(s.points[point][i]))...)
+			}
+			if _, err := src.With(set...); err != nil {
+				t.Errorf("%s: %v: %v", plan, s.Values(point), err)
+			}
+		}
+		r, err := s.run(context.Background(), 0, func(float64) {})
+		if err != nil || r.Error != "" {
+			t.Errorf("%s: %v %s", plan, err, r.Error)
+			continue
+		}
+		for _, table := range p.Tables {
+			if _, err := s.Table([]Result{*r}).Sheets(table); err != nil {
+				t.Errorf("%s: %v", plan, err)
+			}
+		}
+	}
 }

@@ -173,7 +173,7 @@ func (a *app) sweepOutput(s *scenario.Sweep, table *scenario.Table, plan *scenar
 	if o.out != "" && len(results) == s.Points() {
 		kept = fmt.Sprintf("\nkept in %s: %s, %s, %s\n", o.out, scenario.SweepResults, scenario.SweepCSV, scenario.SweepParquet)
 	}
-	if plan != nil && len(plan.Tables) > 0 && o.by == "" {
+	if plan != nil && len(plan.Tables) > 0 && o.by == "" && failures < len(results) {
 		for _, t := range plan.Tables {
 			sheets, err := table.Sheets(t)
 			if err != nil {
