@@ -45,6 +45,9 @@ const (
 	leastDraws = 12
 	drawWork   = 12_000_000
 	seedWork   = 6_000_000
+	// moreFlows is the most flows for which more QPs are tried: that many are even over any number of links that a switch has, and another
+	// four or sixteen times as many would take minutes.
+	moreFlows = 1 << 18
 	// worthwhile is the least gain that is told as one: below it a link is 5 % less full, which no job notices.
 	worthwhile = 0.05
 )
@@ -143,7 +146,7 @@ func (y *study) proposals(ctx context.Context, s *Set, c Config) ([]Proposal, er
 		}
 	}
 	for _, q := range []int{4, 16} {
-		if len(s.Flows)*q > MaxFlows || !roce {
+		if len(s.Flows)*q > moreFlows || !roce {
 			continue
 		}
 		with(fmt.Sprintf("%d times the QPs", q), moreQPs(s, q), func(*Config) {})
