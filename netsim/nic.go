@@ -48,7 +48,7 @@ func (n *Network) sendData(pi uint32, p *port, prio uint8) {
 		n.noteSent(q, s, k)
 	}
 	if n.context.ids != nil {
-		n.contextID(q, s, k)
+		n.contextID(q, s, k, m.op)
 	}
 	c := &n.nicCounters[s.src]
 	c.TxDataBytes += uint64(payload)

@@ -115,9 +115,14 @@ func (n *Network) openContext(qpn uint32, plane int) {
 	x.qpn, x.plane = append(x.qpn, qpn), append(x.plane, uint8(plane))
 }
 
-// contextID writes the id of data packet k, which its NIC sends now.
-func (n *Network) contextID(q uint32, s *sender, k uint32) {
+// contextID writes the id of data packet k of an operation, which its NIC sends now. What goes on in the background is another application's, over
+// TCP or what it likes: it has no id, and a checksum that is right or none, as far as any middlebox cares.
+func (n *Network) contextID(q uint32, s *sender, k, op uint32) {
 	x := &n.context
+	if n.plan.Ops[op].Background {
+		x.ids[k] = 0
+		return
+	}
 	path := uint32(x.plane[q])
 	if n.choice.atHost {
 		path = uint32(n.notes[k].ev)

@@ -121,6 +121,11 @@ func TestChecksumDrop(t *testing.T) {
 	if _, s := run(t, f, planOf(back), c); s.Stalled || s.Drops[DropChecksum] != 0 {
 		t.Errorf("ACKs: stalled %v, %d dropped", s.Stalled, s.Drops[DropChecksum])
 	}
+	other := send(0, 1, 16*4096)
+	other.Background = true
+	if n, s := run(t, f, planOf(other, workload.Op{Kind: workload.Compute, Time: units.Millisecond}), c); s.Drops[DropChecksum] != 0 || n.Ops()[0].End.Before(n.Ops()[0].Start) {
+		t.Errorf("background traffic: %d dropped, %v", s.Drops[DropChecksum], n.Ops()[0])
+	}
 	c.Faults[0].For = 100 * units.Microsecond // retries within 2 x 16.4 us are not enough
 	c.NIC.RetryCount = 7
 	if _, s := run(t, f, plan, c); s.Stalled || s.Drops[DropChecksum] == 0 {
