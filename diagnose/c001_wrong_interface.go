@@ -53,6 +53,17 @@ func checkWrongInterface(v *View) Verdict {
 		},
 		Settle: "ip addr on two hosts: an interface that both can reach each other over",
 	}
+	if e, ok := v.noInterface(); ok {
+		f.Title = fmt.Sprintf("%s has no interface with an address that NCCL can use", called(e.Host))
+		f.Where = []string{called(e.Host)}
+		f.Confidence = likely
+		f.Because = "NCCL joins its processes over TCP even on one host; it leaves loopback and docker out, and found nothing else: the container has no network, or the interface has no address"
+		f.WrongIf = "ip addr, where the job runs, shows an interface with an address"
+		f.Fix = Fix{Text: "give the container the host's network, or a network of its own; on a single machine without one, let NCCL use loopback", Commands: []string{"docker run --network=host ...", "ip -br addr   # inside the container", "export NCCL_SOCKET_IFNAME=lo   # one host only"}}
+		f.Settle = "ip -br addr inside the container"
+		f.Evidence = []Evidence{told(e, "cause")}
+		return found(f)
+	}
 	// A connection to an address that is the same on every host.
 	for _, e := range v.said(evidence.ConnectFailed) {
 		iface, at, ok := v.localOnly(e.Peer)
@@ -63,6 +74,15 @@ func checkWrongInterface(v *View) Verdict {
 		if strings.Contains(e.File, "btl_tcp") || strings.Contains(e.File, "oob_tcp") {
 			who = "MPI"
 			f.Not = append(f.Not, "NCCL_SOCKET_IFNAME: MPI does not read it")
+		}
+		if e.What == "gloo" || e.What == "store" {
+			who = map[string]string{"gloo": "Gloo", "store": "PyTorch's store"}[e.What]
+			f.Because = "the host's own name is looked up to find its address, and the answer is one that every host has (Debian and Ubuntu put 127.0.1.1 into /etc/hosts), so a connection to it ends on the host it began on"
+			f.Fix = Fix{
+				Text:     "name the interface that leads to the other hosts, or mend the entry of the host's own name in /etc/hosts; a master address must be one that all hosts reach",
+				Commands: []string{"export GLOO_SOCKET_IFNAME=IFACE NCCL_SOCKET_IFNAME==IFACE", "getent hosts $(hostname)", "grep -n 127.0 /etc/hosts"},
+			}
+			f.Not = append(f.Not, "NCCL_SOCKET_IFNAME: neither Gloo nor the store reads it")
 		}
 		f.Title = fmt.Sprintf("%s on %s connects to %s, the address of %s, which every host has", who, called(e.Host), e.Peer, iface)
 		f.Where = []string{object(e.Host, iface)}
@@ -118,6 +138,19 @@ func checkWrongInterface(v *View) Verdict {
 		return cannotCheck("the interfaces in use (NCCL_DEBUG=INFO prints \"Bootstrap : Using\")")
 	}
 	return ruledOut("bootstrap and sockets use interfaces of the network: " + sockets[0].Interface)
+}
+
+// noInterface finds what old versions of NCCL say when they have no address to connect from: a socket of the family 0.
+func (v *View) noInterface() (evidence.Event, bool) {
+	if len(v.Inv.NCCL.Sockets) > 0 {
+		return evidence.Event{}, false
+	}
+	for _, e := range v.said(evidence.OtherWarning) {
+		if strings.Contains(e.Text, "Socket creation failed") && strings.Contains(e.Text, "Address family not supported") {
+			return e, true
+		}
+	}
+	return evidence.Event{}, false
 }
 
 func useOf(s evidence.SocketChoice) string {

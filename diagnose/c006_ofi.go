@@ -63,6 +63,9 @@ func checkOFI(v *View) Verdict {
 		}
 		return found(f)
 	}
+	if f, ok := v.fabricRefused(failed); ok {
+		return found(f)
+	}
 	f := Finding{
 		Title:    fmt.Sprintf("the libfabric plugin of %s found no provider", names(eventHosts(failed))),
 		Severity: Critical, Confidence: named, Where: []string{called(failed[0].Host)},
@@ -87,6 +90,57 @@ func checkOFI(v *View) Verdict {
 		}
 	}
 	return found(f)
+}
+
+// fabricRefused tells apart the failures of the plugin that have a provider: libfabric of another age than the plugin was built
+// with, a domain that cannot be opened, a request that failed under way.
+func (v *View) fabricRefused(failed []evidence.Event) (Finding, bool) {
+	says := func(words ...string) (evidence.Event, bool) {
+		for _, e := range failed {
+			text := strings.ToLower(e.Text + " " + e.What)
+			for _, w := range words {
+				if strings.Contains(text, w) {
+					return e, true
+				}
+			}
+		}
+		return evidence.Event{}, false
+	}
+	f := Finding{
+		Severity: Critical, Confidence: named, Evidence: tell(failed, "cause"),
+		Not: []string{"libibverbs: the line about it comes after the plugin gave up and is a consequence"},
+	}
+	if e, ok := says("completed with error"); ok {
+		f.Title = fmt.Sprintf("a request of the libfabric plugin failed on %s while data was sent", called(e.Host))
+		f.Confidence = likely
+		f.Because = "the provider gave the transfer up: the peer ended or cannot be reached (security group, subnet), or the two sides run other versions of the plugin or of libfabric"
+		f.WrongIf = "another rank ended before: then this is the consequence"
+		f.Fix = Fix{Text: "look for the first error of all ranks; compare the versions of the plugin, libfabric and the efa driver on all hosts; check that the security group lets its own members through", Commands: []string{"fi_info --version; modinfo efa | grep ^version", "fi_pingpong -p efa PEER", "FI_LOG_LEVEL=warn ..."}}
+		f.Settle = "fi_pingpong between the same two hosts, and the versions on both"
+		f.Not = nil
+	} else if e, ok := says("couldn't set fi_opt", "protocol not available", "undefined symbol", "version mismatch"); ok {
+		f.Title = fmt.Sprintf("the libfabric plugin of %s runs with another libfabric than it was built for", called(e.Host))
+		f.Because = "the plugin asks for an option that this libfabric does not have, gives up, and NCCL goes on to InfiniBand and sockets"
+		f.WrongIf = "fi_info shows the version the plugin was built with, where the job runs"
+		f.Fix = Fix{Text: "use one set of plugin and libfabric (the EFA installer brings both), and look which libfabric the loader finds first", Commands: []string{"ldd $(ldconfig -p | grep -o '/.*libnccl-net.so' | head -1) | grep fabric", "fi_info --version", "echo $LD_LIBRARY_PATH"}}
+		f.Settle = "ldd of the plugin, where the job runs"
+	} else if e, ok := says("couldn't open a fabric access domain", "couldn't open fabric access domain", "access domain"); ok {
+		f.Title = fmt.Sprintf("the libfabric plugin of %s cannot open its NIC (access domain)", called(e.Host))
+		f.Because = "a provider was found, and the driver refuses to hand the NIC out: no right to the device, no network id for the job (the VNI of Slingshot comes from the launcher), or memory that cannot be locked"
+		f.WrongIf = "fi_pingpong works where the job runs, as the same user"
+		f.Fix = Fix{Text: "start the job by a launcher that gives it a network id, hand the device to the container, and lift the limit of locked memory", Commands: []string{"srun --network=single_node_vni,job_vni ...   # Slingshot", "ls -l /dev/cxi* /dev/infiniband", "ulimit -l"}}
+		f.Settle = "FI_LOG_LEVEL=warn, and fi_pingpong where the job runs"
+	} else {
+		return Finding{}, false
+	}
+	f.Where = []string{called(failed[0].Host)}
+	for _, c := range v.Inv.NCCL.Networks {
+		if c.Name == "Socket" {
+			f.Evidence = append(f.Evidence, Evidence{Layer: "collective", What: "network of " + called(c.Host), Seen: "Socket", Expected: "AWS Libfabric", Role: "effect", From: c.From.String()})
+			break
+		}
+	}
+	return f, true
 }
 
 // securityRows tells what the security group's rules allow, where they were read: a direction without a rule that

@@ -38,12 +38,18 @@ func checkInterfaceList(v *View) Verdict {
 		return ruledOut("neither NCCL_SOCKET_IFNAME nor NCCL_IB_HCA is set")
 	}
 	none := without(v.said(evidence.OtherWarning), func(e evidence.Event) bool {
-		return !strings.Contains(strings.ToLower(e.Text), "no socket interface found") && !strings.Contains(strings.ToLower(e.Text), "no usable interface")
+		text := strings.ToLower(e.Text)
+		return !strings.Contains(text, "no socket interface found") && !strings.Contains(text, "no usable interface") &&
+			!strings.Contains(text, "is neither af_inet") // 2.27 goes on without one, with an address that was never filled
 	})
+	noDevice := v.said(evidence.NoDevice)
 	for _, e := range lists {
 		wrong, right := misread(e, v)
 		if wrong == "" && len(none) > 0 && e.Name == "NCCL_SOCKET_IFNAME" {
 			wrong, right = "matches no interface", "the name of an interface with an address"
+		}
+		if wrong == "" {
+			wrong, right = v.matchesNone(e, noDevice)
 		}
 		if wrong == "" {
 			continue
@@ -57,13 +63,53 @@ func checkInterfaceList(v *View) Verdict {
 			Fix:      Fix{Text: "write it as: " + right, Commands: []string{"ip -br addr; ibv_devices"}},
 			Settle:   "\"Bootstrap : Using\" and \"NET/IB : Using\" of a run with NCCL_DEBUG=INFO",
 		}
-		if len(none) > 0 {
+		if effects := none; len(effects) > 0 || e.Name == "NCCL_IB_HCA" && len(noDevice) > 0 {
+			if e.Name == "NCCL_IB_HCA" {
+				effects = noDevice
+			}
 			f.Severity, f.Confidence = Critical, proven
-			f.Evidence = append(f.Evidence, tell(none, "effect")...)
+			f.Evidence = append(f.Evidence, tell(effects, "effect")...)
 		}
 		return found(f)
 	}
 	return ruledOut("the lists of interfaces and devices are well formed")
+}
+
+// matchesNone tells that a list lets none of the devices or interfaces through that the host is known to have.
+func (v *View) matchesNone(e evidence.EnvVar, noDevice []evidence.Event) (wrong, right string) {
+	var have []string
+	for _, h := range v.Inv.Hosts {
+		if e.Host != "" && h.Name != "" && h.Name != e.Host {
+			continue
+		}
+		switch e.Name {
+		case "NCCL_IB_HCA":
+			for _, n := range h.NICs {
+				if matchesHCA(e.Value, n.Device, n.Port) {
+					return "", ""
+				}
+				if state, known := n.State.Get(); !known || state == "" || isActive(n) {
+					have = append(have, n.Device)
+				}
+			}
+			if len(noDevice) == 0 {
+				have = nil
+			}
+		default:
+			for _, d := range h.Netdevs {
+				if matchesHCA(e.Value, d.Name, 0) {
+					return "", ""
+				}
+				if len(d.Addresses) > 0 && !virtual(d.Name) {
+					have = append(have, d.Name)
+				}
+			}
+		}
+	}
+	if len(have) == 0 {
+		return "", ""
+	}
+	return fmt.Sprintf("matches none of %s", listed(have)), "one of " + listed(have)
 }
 
 // misread tells what is wrong with a list, and how it should read.

@@ -26,7 +26,8 @@ func checkVersions(v *View) Verdict {
 		return s
 	}
 	complaint := without(v.said(evidence.OtherWarning), func(e evidence.Event) bool {
-		return !strings.Contains(strings.ToLower(e.Text), "mismatch in nccl version") && !strings.Contains(strings.ToLower(e.Text), "version mismatch")
+		text := strings.ToLower(e.Text)
+		return !strings.Contains(text, "mismatch in nccl version") && !strings.Contains(text, "version mismatch") && !strings.Contains(text, "mismatched nccl version")
 	})
 	byHost := map[string]evidence.VersionSeen{}
 	var first, other evidence.VersionSeen

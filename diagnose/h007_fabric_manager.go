@@ -33,6 +33,9 @@ func checkFabricManager(v *View) Verdict {
 		return !strings.Contains(text, "system not yet initialized") && !strings.Contains(text, "cuda failure 802") &&
 			!(strings.Contains(text, "nvls") && strings.Contains(text, "multicast")) && !(e.Kind == evidence.CudaError && strings.Contains(e.File, "nvls"))
 	})
+	if f, ok := v.noIMEX(); ok {
+		return found(f)
+	}
 	if len(said) == 0 {
 		return ruledOut("neither CUDA nor NVLS complains about the NVLink fabric")
 	}
@@ -46,6 +49,26 @@ func checkFabricManager(v *View) Verdict {
 		Fix:      Fix{Text: "start the fabric manager in the version of the driver; as a way around it for NVLS alone, NCCL_NVLS_ENABLE=0", Commands: []string{"systemctl status nvidia-fabricmanager", "nvidia-smi -q | grep -A3 Fabric", "export NCCL_NVLS_ENABLE=0   # as a test"}},
 		Settle:   "nvidia-smi -q | grep -A3 Fabric on " + called(said[0].Host),
 	})
+}
+
+// noIMEX finds NCCL's complaint that NVLink between hosts is there and memory cannot be shared over it (src/mnnvl.cc).
+func (v *View) noIMEX() (Finding, bool) {
+	said := without(v.said(evidence.OtherWarning), func(e evidence.Event) bool {
+		return !strings.HasPrefix(e.What, "MNNVL ") || !strings.Contains(e.What, "not working")
+	})
+	if len(said) == 0 {
+		return Finding{}, false
+	}
+	return Finding{
+		Title:    fmt.Sprintf("NVLink between hosts cannot be used on %s: no IMEX channel", names(eventHosts(said))),
+		Severity: Critical, Confidence: named, Where: []string{called(said[0].Host)},
+		Because:  "GPU memory is shared between hosts of an NVLink domain through IMEX: its service must run on all of them, and the process needs a channel (/dev/nvidia-caps-imex-channels), which a container has to be given",
+		Evidence: append(tell(said, "cause"), tell(v.said(evidence.CudaError), "effect")...),
+		Not:      []string{"the network: NCCL stopped before it used any", "a GPU: the CUDA error (800, operation not permitted) is the refusal itself"},
+		WrongIf:  "the job is not meant to use NVLink between hosts",
+		Fix:      Fix{Text: "start nvidia-imex on every host of the domain, with the same list of nodes, and hand a channel to the container (in Kubernetes by a ComputeDomain); or go without NVLink between hosts", Commands: []string{"systemctl status nvidia-imex; nvidia-imex-ctl -N", "ls /dev/nvidia-caps-imex-channels   # in the container", "export NCCL_MNNVL_ENABLE=0   # as a test"}},
+		Settle:   "ls /dev/nvidia-caps-imex-channels inside the container, and nvidia-imex-ctl -N on the host",
+	}, true
 }
 
 // fabricNotReady finds a host whose GPUs say themselves that their NVLink fabric is not set up (nvidia-smi -q, "Fabric"):

@@ -63,6 +63,9 @@ func checkIOMMU(v *View) Verdict {
 		}
 		findings = append(findings, f)
 	}
+	if f, ok := v.iommuByRCCL(); ok && len(findings) == 0 {
+		return found(f)
+	}
 	switch {
 	case len(findings) > 0:
 		return found(findings...)
@@ -70,6 +73,29 @@ func checkIOMMU(v *View) Verdict {
 		return ruledOut("the IOMMU is off, in pass-through mode, or the hosts are virtual machines")
 	}
 	return cannotCheck("/proc/cmdline, or the kernel log from its start")
+}
+
+// iommuByRCCL finds RCCL's own remark that the kernel was started without iommu=pt (src/init.cc of RCCL). It compares the
+// command line alone, so on a host whose IOMMU is off it says so as well: more than a note only where a collective hangs.
+func (v *View) iommuByRCCL() (Finding, bool) {
+	said := without(v.said(evidence.OtherWarning), func(e evidence.Event) bool { return !strings.Contains(e.Text, `Missing "iommu=pt"`) })
+	if len(said) == 0 {
+		return Finding{}, false
+	}
+	f := Finding{
+		Title:    fmt.Sprintf("RCCL misses iommu=pt on the kernel's command line of %s", names(eventHosts(said))),
+		Severity: Note, Confidence: possible, Where: []string{called(said[0].Host)},
+		Because:  "with an IOMMU that translates, direct transfers between GPUs, and between GPU and NIC, are slow or never end",
+		Evidence: tell(said, "cause"),
+		WrongIf:  "the IOMMU is off in the firmware: RCCL looks at the command line only",
+		Fix:      Fix{Text: "boot with iommu=pt", Commands: []string{"cat /proc/cmdline; dmesg | grep -iE 'iommu|AMD-Vi' | head", "grubby --update-kernel=ALL --args=iommu=pt"}},
+		Settle:   "dmesg | grep 'iommu: Default domain'",
+	}
+	if stuck := v.said(evidence.WatchdogTimeout); len(stuck) > 0 && len(v.networkErrors()) == 0 {
+		f.Severity, f.Confidence = Warning, likely
+		f.Evidence = append(f.Evidence, tell(stuck, "effect")...)
+	}
+	return f, true
 }
 
 // iommuMode tells whether a host's IOMMU translates (yes), does not (no), or is not known to. The last word is the

@@ -28,6 +28,9 @@ func checkPeerDied(v *View) Verdict {
 	if s, silent := v.silent(); silent {
 		return s
 	}
+	if f, ok := v.endedByLauncher(); ok {
+		return found(f)
+	}
 	closed := v.said(evidence.PeerClosed)
 	if len(closed) == 0 {
 		return ruledOut("no connection was closed by a peer")
@@ -70,6 +73,44 @@ func checkPeerDied(v *View) Verdict {
 		f.Where = []string{"the peer of " + called(closed[0].Host)}
 	}
 	return found(f)
+}
+
+// endedByLauncher finds a process that a launcher saw end by a signal. SIGKILL is what the kernel and container limits send for
+// memory; SIGBUS comes from a shared memory that is full; SIGTERM is the launcher's own, to those that were left.
+func (v *View) endedByLauncher() (Finding, bool) {
+	ended := without(v.said(evidence.ProcessEnded), func(e evidence.Event) bool { return e.What == "SIGTERM" || e.What == "out of memory" })
+	if len(ended) == 0 {
+		return Finding{}, false
+	}
+	e := ended[0]
+	who := "a process"
+	if e.Rank >= 0 {
+		who = fmt.Sprintf("rank %d", e.Rank)
+	}
+	f := Finding{
+		Title:    fmt.Sprintf("not the network: %s on %s ended by %s", who, called(e.Host), e.What),
+		Severity: Critical, Confidence: likely, Where: []string{called(e.Host)},
+		Because:  "a signal ended the process, and its peers see only that it does not answer any more",
+		Evidence: append(tell(ended, "cause"), tell(v.said(evidence.PeerClosed, evidence.WatchdogTimeout), "effect")...),
+		Not:      []string{"the network: it cannot send a signal"},
+		WrongIf:  "the watchdog of the process ended it (SIGABRT) after a timeout: then the timeout is what to look at",
+		Settle:   "the kernel log of " + called(e.Host) + " at that time",
+		Fix:      Fix{Text: "read the end of that process's log, and its host's kernel log", Commands: []string{"dmesg -T | grep -iE 'oom|killed process|xid|segfault'", "scontrol show job; kubectl describe pod"}},
+	}
+	switch e.What {
+	case "SIGKILL":
+		f.Because = "SIGKILL comes from outside: mostly from the kernel, when the host or the container has used up its memory, else from the scheduler; peers see only that the process does not answer"
+		f.Fix.Text = "look for the kernel's out-of-memory line and the limits of the container; find what grew (loader workers, pinned buffers, a checkpoint in memory)"
+	case "SIGBUS":
+		f.Because = "SIGBUS comes when a page of a mapped file cannot be had: mostly of /dev/shm, which is full in a container that has 64 MiB of it"
+		f.Fix = Fix{Text: "give the container more shared memory", Commands: []string{"df -h /dev/shm", "docker run --shm-size=16g ...   # or --ipc=host", "kubectl: emptyDir {medium: Memory} mounted on /dev/shm"}}
+		f.Settle = "df -h /dev/shm inside the container while the job runs"
+	case "SIGABRT":
+		f.Severity, f.Confidence = Warning, weak
+		f.Because = "the process ended itself, as PyTorch's watchdog does after a timeout, or after an error that its log names"
+		f.Fix.Text = "read the lines before it in the log of that process"
+	}
+	return f, true
 }
 
 // deadByRAS finds a process that NCCL's RAS counts as dead: its own network, of TCP connections beside the job, has lost it

@@ -52,12 +52,18 @@ func checkHostTrouble(v *View) Verdict {
 				Fix:      Fix{Text: t.fix, Commands: []string{t.command}},
 				Settle:   "the time of the line against the first error of the job",
 			}
-			if effects := v.lossOf(h.Name); len(effects) > 0 {
+			ended := without(v.said(evidence.ProcessEnded), func(e evidence.Event) bool {
+				return k.Kind != "oom" || e.Host != "" && h.Name != "" && e.Host != h.Name || e.What != "SIGKILL" && e.What != "out of memory"
+			})
+			if effects := append(ended, v.lossOf(h.Name)...); len(effects) > 0 {
 				f.Severity, f.Confidence = Critical, named
 				f.Evidence = append(f.Evidence, tell(effects, "effect")...)
 			}
 			findings = append(findings, f)
 		}
+	}
+	if f, ok := v.memoryByLauncher(); ok && len(findings) == 0 {
+		findings = append(findings, f)
 	}
 	switch {
 	case len(findings) > 0:
@@ -66,6 +72,24 @@ func checkHostTrouble(v *View) Verdict {
 		return ruledOut("the kernel logs that were read show neither memory that is used up nor a host that stood still")
 	}
 	return cannotCheck("the kernel log (dmesg) of the hosts")
+}
+
+// memoryByLauncher finds Slurm's word that the memory limit of a step ended a process, where no kernel log was read.
+func (v *View) memoryByLauncher() (Finding, bool) {
+	said := without(v.said(evidence.ProcessEnded), func(e evidence.Event) bool { return e.What != "out of memory" })
+	if len(said) == 0 {
+		return Finding{}, false
+	}
+	t := hostTroubles["oom"]
+	return Finding{
+		Title:    fmt.Sprintf("not the network: on %s a process was ended for want of memory", names(eventHosts(said))),
+		Severity: Critical, Confidence: named, Where: []string{called(said[0].Host)},
+		Because:  t.because,
+		Evidence: append(tell(said, "cause"), tell(v.said(evidence.PeerClosed, evidence.WatchdogTimeout), "effect")...),
+		WrongIf:  "the process was not one of the job's ranks",
+		Fix:      Fix{Text: "find what grew: loader workers, pinned buffers, checkpoints in memory; ask for more memory in the job (--mem) if it was that", Commands: []string{"sacct -j JOB --format=JobID,NodeList,MaxRSS,ReqMem,State", t.command}},
+		Settle:   "sacct -j JOB --format=JobID,MaxRSS,ReqMem,State",
+	}, true
 }
 
 // lossOf lists the errors of peers that lost a host, or of any host where the host of the trouble has no name.

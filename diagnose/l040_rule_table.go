@@ -23,7 +23,7 @@ var causeRuleTable = Cause{
 	Code:     "L040",
 	Title:    "the rule table of a switch is full, and new queue pairs are not sprayed",
 	Needs:    "entries in use and free of the switches' tables (crm show resources all)",
-	Explains: []string{"L021", "L013", "L031", "L032"},
+	Explains: []string{"L013", "L021", "L031", "L032", "L042"},
 	Check:    checkRuleTable,
 }
 

@@ -9,7 +9,7 @@ import (
 
 // R031: NICs write and read the per-packet context id by different layouts.
 //
-// Symptom: some pairs of hosts time out and send again, others run at full speed, and no counter of any device has seen a drop.
+// Symptom: some pairs of hosts time out or send again, others run at full speed, and no counter of any device has seen a drop.
 // Mechanism: the id in the field of the UDP checksum is private to the firmware; where one reads a path what another wrote as a time,
 // the sequence it reconstructs is wrong and the packet is thrown away silently (article 000, section 5.2; S0.12). Evidence for: the
 // pairs that time out are those of unlike layouts or firmware, all of them, and pairs of the same do not. Against: a pair of
@@ -19,7 +19,7 @@ var causeContextLayouts = Cause{
 	Code:     "R031",
 	Title:    "NICs disagree about the layout of the per-packet context id",
 	Needs:    "the layout or the firmware of the NICs (ibstat, ethtool -i), and which pairs of hosts time out",
-	Explains: []string{"R004", "J002", "J003", "R030"},
+	Explains: []string{"R004", "J002", "J003", "R030", "L011", "L013", "L021", "L031", "L032"}, // what is sent again fills queues
 	Check:    checkContextLayouts,
 }
 
@@ -41,9 +41,9 @@ func (v *View) dialectOf(n *evidence.NIC) (d dialect, ok bool) {
 	return dialect{}, false
 }
 
-// trouble is the pairs of NICs that time out and those that do not, by what they speak.
+// trouble is the pairs of NICs that time out or send again and those that do not, by what they speak.
 type trouble struct {
-	failed, fine   [][2]string // names of NICs
+	failed         [][2]string // names of NICs
 	likeFailed     int         // pairs of one dialect that failed
 	likeFine       int
 	unlikeFailed   int
@@ -51,8 +51,10 @@ type trouble struct {
 	dialects       []string       // in order of appearance
 	speakers       map[string]int // NICs by dialect
 	of             map[string]dialect
+	known          bool // at least one pair, with both dialects
 	unknownDialect bool
 	timeouts       int64
+	again          int64 // NAKs for what was missing
 	broken         int
 	from           string
 }
@@ -89,21 +91,16 @@ func (v *View) contextTrouble() (t trouble, ok bool) {
 		}
 		if failed {
 			t.failed = append(t.failed, pair)
-		} else {
-			t.fine = append(t.fine, pair)
 		}
+		t.known = true
 	}
 	for _, p := range v.pairCounts() {
-		t.timeouts, t.broken = t.timeouts+p.timeouts, t.broken+p.broken
-		if t.from == "" && p.failed() {
+		failed := p.losing()
+		t.timeouts, t.again, t.broken = t.timeouts+p.timeouts, t.again+p.again, t.broken+p.broken
+		if t.from == "" && failed {
 			t.from = p.from.String()
 		}
-		for _, pair := range p.devices {
-			add(pair, true)
-		}
-		for _, pair := range p.healthy {
-			add(pair, false)
-		}
+		add(p.ends, failed)
 	}
 	if len(v.Inv.Pairs) == 0 {
 		for _, pair := range v.brokenPairs() {
@@ -113,7 +110,7 @@ func (v *View) contextTrouble() (t trouble, ok bool) {
 			add(pair.ends, true)
 		}
 	}
-	return t, len(t.failed)+len(t.fine) > 0
+	return t, t.known
 }
 
 // brokenPair is two NICs between which the library gave up.
@@ -227,7 +224,7 @@ func (v *View) contextLayoutsFinding(t trouble, on bool) Finding {
 		what = "layout"
 	}
 	f := Finding{
-		Title:    fmt.Sprintf("only pairs of unlike %s time out: %s of them, and no pair of NICs that agree", what, count(t.unlikeFailed, "pair")),
+		Title:    fmt.Sprintf("only pairs of unlike %s lose packets: %s of them, and no pair of NICs that agree", what, count(t.unlikeFailed, "pair")),
 		Severity: Critical, Confidence: possible,
 		Because: "the receiver takes bits of the context id for what they are not, finds a sequence that it does not expect, and throws the packet away without counting it; the sender hears nothing and waits for its timeout",
 		WrongIf: "two NICs of the same firmware and layout time out as well",
@@ -238,8 +235,8 @@ func (v *View) contextLayoutsFinding(t trouble, on bool) Finding {
 			Commands: []string{"ibstat | grep -E 'CA |Firmware'", "ethtool -i IFACE | grep firmware"},
 		},
 		Evidence: []Evidence{
-			{Layer: "RDMA", What: "pairs of unlike " + what + " that time out", Seen: fmt.Sprintf("%d of %d", t.unlikeFailed, t.unlikeFailed+t.unlikeFine), Expected: "0", Role: "cause", From: t.from},
-			{Layer: "RDMA", What: "pairs of the same " + what + " that time out", Seen: fmt.Sprintf("%d of %d", t.likeFailed, t.likeFailed+t.likeFine), Expected: "0", From: t.from},
+			{Layer: "RDMA", What: "pairs of unlike " + what + " that time out or send again", Seen: fmt.Sprintf("%d of %d", t.unlikeFailed, t.unlikeFailed+t.unlikeFine), Expected: "0", Role: "cause", From: t.from},
+			{Layer: "RDMA", What: "pairs of the same " + what + " that do", Seen: fmt.Sprintf("%d of %d", t.likeFailed, t.likeFailed+t.likeFine), Expected: "0", From: t.from},
 		},
 	}
 	if t.likeFine == 0 {
@@ -260,8 +257,8 @@ func (v *View) contextLayoutsFinding(t trouble, on bool) Finding {
 	if len(odd) == 0 {
 		f.Where = []string{t.failed[0][0]}
 	}
-	if n := t.timeouts; n > 0 {
-		f.Evidence = append(f.Evidence, Evidence{Layer: "RDMA", What: "timeouts of these pairs", Seen: fmt.Sprint(n), Expected: "0", Role: "effect", From: t.from})
+	if n := t.timeouts + t.again; n > 0 {
+		f.Evidence = append(f.Evidence, Evidence{Layer: "RDMA", What: "timeouts of these pairs, and NAKs for what was missing", Seen: fmt.Sprintf("%d, %d", t.timeouts, t.again), Expected: "0", Role: "effect", From: t.from})
 	}
 	if lost, told, _ := v.losses(); told && lost == 0 {
 		f.Evidence = append(f.Evidence, Evidence{Layer: "switch", What: "packets that any port dropped or damaged", Seen: "0", Expected: "0", From: "switch_port_dropped_total"})

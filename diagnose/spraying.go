@@ -82,20 +82,30 @@ func sameSwitch(ports []port) bool {
 	return true
 }
 
-// nicPair is what the queue pairs between two hosts met, over all their NICs.
+// nicPair is what the queue pairs between two NICs met, in both directions.
 type nicPair struct {
-	a, b     string // hosts, as the first count names them
+	ends     [2]string // "host/mlx5_0"
+	hosts    [2]string
 	from     evidence.Source
-	sent     int64
+	sent     int64 // packets
 	timeouts int64
+	again    int64 // NAKs for a sequence error: something was missing
 	broken   int
-	devices  [][2]string // pairs of NICs, "host/mlx5_0", that had timeouts
-	healthy  [][2]string // and that had none, though they sent
 }
 
-func (p nicPair) failed() bool { return p.timeouts > 0 || p.broken > 0 }
+// dead tells whether packets of the pair were never answered.
+func (p nicPair) dead() bool { return p.timeouts > 0 || p.broken > 0 }
 
-// pairCounts adds up the counts of queue pairs by their two hosts, whichever of them sent, in order of appearance. Pairs whose
+// againShare is the share of a pair's packets that are asked for again from which it counts as one that loses packets. It is ours: at 1 % of loss
+// go-back-N is all but at a halt, while packets that overtake each other cost a pair that orders them by a context id a few in a thousand.
+const againShare = 0.01
+
+// losing tells whether a pair loses packets: they time out, or a notable share is asked for again.
+func (p nicPair) losing() bool {
+	return p.dead() || p.sent > 0 && float64(p.again) >= againShare*float64(p.sent)
+}
+
+// pairCounts adds up the counts of queue pairs by their two NICs, whichever of them sent, in order of appearance. Pairs whose
 // timeouts are not known, or that sent nothing, say nothing.
 func (v *View) pairCounts() (all []*nicPair) {
 	index := map[[2]string]*nicPair{}
@@ -105,35 +115,20 @@ func (v *View) pairCounts() (all []*nicPair) {
 		if !ok || sends && sent == 0 || c.Host == c.PeerHost {
 			continue
 		}
-		key := [2]string{c.Host, c.PeerHost}
+		key := [2]string{c.Host + "/" + c.Device, c.PeerHost + "/" + c.PeerDevice}
 		if key[0] > key[1] {
 			key[0], key[1] = key[1], key[0]
 		}
 		p := index[key]
 		if p == nil {
-			p = &nicPair{a: c.Host, b: c.PeerHost, from: c.From}
+			p = &nicPair{ends: key, hosts: [2]string{hostOf(key[0]), hostOf(key[1])}, from: c.From}
 			index[key] = p
 			all = append(all, p)
 		}
 		p.sent += sent
 		p.timeouts += timeouts
+		p.again += c.SeqErrors.Or(0)
 		p.broken += c.Broken.Or(0)
-		ends := [2]string{c.Host + "/" + c.Device, c.PeerHost + "/" + c.PeerDevice}
-		if timeouts > 0 || c.Broken.Or(0) > 0 {
-			p.devices = append(p.devices, ends)
-		} else {
-			p.healthy = append(p.healthy, ends)
-		}
 	}
 	return all
-}
-
-// nicOf finds a NIC by the name its series go by, nil where there is none.
-func (v *View) nicOf(object string) *nic {
-	for _, n := range v.nics() {
-		if n.object == object {
-			return &n
-		}
-	}
-	return nil
 }

@@ -20,7 +20,7 @@ var causeChecksumDropped = Cause{
 	Code:     "X022",
 	Title:    "RoCE packets with a UDP checksum are dropped on the way",
 	Needs:    "that NICs use the field (their setting, or a capture), which pairs time out, and whether ping or TCP passes between them",
-	Explains: []string{"X021", "R004", "J002", "J003"},
+	Explains: []string{"X021", "R004", "J002", "J003", "R030", "L011", "L013", "L021", "L031", "L032"}, // what is sent again fills queues
 	Check:    checkChecksumDropped,
 }
 
@@ -56,15 +56,16 @@ func checkChecksumDropped(v *View) Verdict {
 
 // deadPairs lists the pairs of hosts between which RoCE times out: by the counts of queue pairs, else by the library's log.
 func (v *View) deadPairs() (dead []brokenPair) {
+	seen := map[[2]string]bool{}
 	for _, p := range v.pairCounts() {
-		if p.failed() {
-			dead = append(dead, brokenPair{[2]string{p.a, p.b}, p.from.String()})
+		if p.dead() && !seen[p.hosts] {
+			seen[p.hosts] = true
+			dead = append(dead, brokenPair{p.hosts, p.from.String()})
 		}
 	}
 	if len(v.Inv.Pairs) > 0 {
 		return dead
 	}
-	seen := map[[2]string]bool{}
 	for _, e := range v.unreachable() {
 		peer := v.hostNamed(e.Peer)
 		key := [2]string{min(e.Host, peer), max(e.Host, peer)}

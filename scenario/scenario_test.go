@@ -19,14 +19,23 @@ import (
 
 var update = flag.Bool("update", false, "rewrite docs/schema/scenario.schema.json")
 
+// examples lists the scenarios among the examples.
+func examples() (files []string) {
+	for _, folder := range []string{"*", "pitfalls/*"} {
+		found, _ := filepath.Glob("../examples/" + folder + "/" + FileName) // the patterns are well formed
+		files = append(files, found...)
+	}
+	return files
+}
+
 // Every example comes to what it says it expects, and to nothing else; where a gain is expected, the first fix is tried.
 func TestExamples(t *testing.T) {
 	if testing.Short() {
 		t.Skip("whole simulations; the race detector looks at TestTrials")
 	}
-	files, err := filepath.Glob("../examples/*/" + FileName)
-	if err != nil || len(files) < 6 {
-		t.Fatalf("examples: %v, %v", files, err)
+	files := examples()
+	if len(files) < 15 {
+		t.Fatalf("%d examples: %v", len(files), files)
 	}
 	for _, file := range files {
 		t.Run(filepath.Base(filepath.Dir(file)), func(t *testing.T) {
@@ -257,8 +266,7 @@ func TestSchemaIsFresh(t *testing.T) {
 // A scenario of foreign bytes is refused or loads; it never panics.
 func FuzzParse(f *testing.F) {
 	f.Add([]byte(tiny))
-	files, _ := filepath.Glob("../examples/*/" + FileName)
-	for _, file := range files {
+	for _, file := range examples() {
 		if src, err := os.ReadFile(file); err == nil {
 			f.Add(src)
 		}
