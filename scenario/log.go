@@ -18,10 +18,10 @@ type Log struct {
 // Entry is one thing that happened.
 type Entry struct {
 	At       units.Instant
-	Kind     string // "pause", "resume", "drop", "link-down", "link-up", "retry-exceeded"
+	Kind     string // "pause", "resume", "drop", "link-down", "link-up", "storm", "storm-over", "retry-exceeded"
 	Object   string // the port
 	Peer     string // retry-exceeded: the port at the other end of the QP
-	Priority int8   // pause, resume: the class; else -1
+	Priority int8   // pause, resume, storm, storm-over: the class; else -1
 	Why      string // drop: the reason
 }
 
@@ -55,6 +55,13 @@ func (l *Log) watch(f *fabric.Fabric, p *netsim.Probe) {
 			kind = "link-up"
 		}
 		l.add(Entry{At: at, Kind: kind, Object: names[port], Priority: -1})
+	}
+	p.Storm = func(port fabric.PortID, priority uint8, begins bool, at units.Instant) {
+		kind := "storm-over"
+		if begins {
+			kind = "storm"
+		}
+		l.add(Entry{At: at, Kind: kind, Object: names[port], Priority: int8(priority)})
 	}
 	p.RetryExceeded = func(src, dst fabric.PortID, at units.Instant) {
 		l.add(Entry{At: at, Kind: "retry-exceeded", Object: names[src], Peer: names[dst], Priority: -1})
