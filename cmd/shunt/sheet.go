@@ -20,9 +20,9 @@ func sheetText(s *scenario.Sheet) string {
 	b.WriteString(strings.Join(head, ", "))
 	switch {
 	case s.Seeds > 1 && s.Over == scenario.SeedP99:
-		fmt.Fprintf(&b, " (99th percentile of %d seeds%s)", s.Seeds, ifText(s.Seeds <= 100, ": the worst"))
+		fmt.Fprintf(&b, " (p99 of %d seeds%s)", s.Seeds, ifText(s.Seeds <= 100, ": the worst"))
 	case s.Seeds > 1:
-		fmt.Fprintf(&b, " (mean of %d seeds, and half of how far they lie apart)", s.Seeds)
+		fmt.Fprintf(&b, " (%d seeds, +- half their range)", s.Seeds)
 	}
 	b.WriteString("\n")
 	t := table{head: []string{s.Rows}, left: 1}
