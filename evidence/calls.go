@@ -52,6 +52,13 @@ type Table struct {
 
 	MinBytes Value[units.Bytes] // the smallest size that was run: an average over small sizes says little of the network
 	Hosts    []string           // of its ranks, in order of appearance, each once
+	Firsts   []FirstRank        // every rank 0 that was listed before it: more than one where processes ran apart
+}
+
+// FirstRank is a rank 0 in the list of devices of nccl-tests.
+type FirstRank struct {
+	Host, Process string
+	From          Source
 }
 
 // Perftest is one run of perftest (ib_write_bw and its kin).

@@ -43,7 +43,9 @@ type Table struct {
 	open    bool // a table has begun and its foot has not come
 	least   evidence.Value[units.Bytes]
 	hosts   []string
-	at      int // index into Inv.Tables of the open table
+	firsts  []evidence.FirstRank // since the last table
+	fresh   bool                 // no table since the first of them
+	at      int                  // index into Inv.Tables of the open table
 }
 
 // New makes a reader for one input.
@@ -96,6 +98,9 @@ func (t *Table) Line(line []byte, n int) bool {
 	case strings.HasPrefix(text, "nThread "), strings.HasPrefix(text, "nccl-tests version"):
 		t.open = false
 		t.columns, t.ranks, t.hosts = nil, 0, nil
+		if !t.fresh { // heads of processes that run side by side come one after the other
+			t.firsts, t.fresh = nil, true
+		}
 		if _, rest, ok := strings.Cut(text, "minBytes "); ok {
 			if v, ok := leading(rest); ok && v >= 0 {
 				t.least = evidence.Known(units.Bytes(v), t.f.At(n))
@@ -109,7 +114,7 @@ func (t *Table) Line(line []byte, n int) bool {
 		t.test, t.open = strings.TrimSpace(name), false
 	case strings.HasPrefix(text, "Rank "):
 		t.ranks++
-		t.host(text)
+		t.host(text, n)
 	case header(line) != nil:
 		t.columns, t.open = header(line), false
 		t.begin(n)
@@ -160,19 +165,25 @@ func (t *Table) begin(n int) {
 	if t.open {
 		return
 	}
-	t.open, t.at = true, len(t.f.Inv.Tables)
-	t.f.Inv.Tables = append(t.f.Inv.Tables, evidence.Table{Index: t.at, Test: t.test, Ranks: t.ranks, MinBytes: t.least, Hosts: t.hosts, From: t.f.At(n)})
+	t.open, t.fresh, t.at = true, false, len(t.f.Inv.Tables)
+	t.f.Inv.Tables = append(t.f.Inv.Tables, evidence.Table{Index: t.at, Test: t.test, Ranks: t.ranks, MinBytes: t.least, Hosts: t.hosts, Firsts: t.firsts, From: t.f.At(n)})
 	t.least = evidence.Value[units.Bytes]{}
 }
 
+// maxFirsts is how many ranks 0 are kept before one table: two tell that the processes ran apart, and more only how many.
+const maxFirsts = 64
+
 // host reads the host of "Rank  0 Group  0 Pid   2045 on  node1 device  0 [...]".
-func (t *Table) host(text string) {
-	_, rest, ok := strings.Cut(text, " on ")
+func (t *Table) host(text string, n int) {
+	head, rest, ok := strings.Cut(text, " on ")
 	f := strings.Fields(rest)
 	if !ok || len(f) < 2 || f[1] != "device" || len(t.hosts) >= evidence.MaxPorts {
 		return
 	}
 	name, _, _ := strings.Cut(f[0], ".")
+	if h := strings.Fields(head); len(h) > 1 && h[1] == "0" && len(t.firsts) < maxFirsts {
+		t.firsts = append(t.firsts, evidence.FirstRank{Host: name, Process: h[len(h)-1], From: t.f.At(n)})
+	}
 	if !slices.Contains(t.hosts, name) {
 		t.hosts = append(t.hosts, name)
 	}
