@@ -51,7 +51,8 @@ func (c LinkStateConfig) Score(l Load) uint8 {
 	if l.Down {
 		return 0
 	}
-	s := math.Round(255 - c.Utilisation*share(l.Utilisation) - c.Queue*share(l.Queue) - c.Errors*share(l.Errors))
+	// The conversions keep every machine at the same bits: without them a product may be added with one rounding instead of two.
+	s := math.Round(255 - float64(c.Utilisation*share(l.Utilisation)) - float64(c.Queue*share(l.Queue)) - float64(c.Errors*share(l.Errors)))
 	if !(s >= 1) { // weights that are no numbers as well
 		return 1
 	}
