@@ -17,18 +17,12 @@ type Network struct {
 // maxHops ends a walk that does not come to an end: routes are shortest paths, and these are long ones.
 const maxHops = 64
 
-// groupKey is an equal-cost set of one switch.
-type groupKey struct {
-	node fabric.NodeID
-	set  uint32
-}
-
 // deal walks all flows over the fabric, at every switch over the port that its hash chooses. Switches with a single way are passed; the tier of a
 // choice is how many were made before it. The groups come with the largest excess first.
 func (n *Network) deal(s *Set, units []*Unit, d *dealer) []*Group {
-	index := map[groupKey]*Group{}
-	var groups []*Group
 	f := n.Fabric
+	index := make([]*Group, len(f.Sets())) // a set's ports are those of one switch
+	var groups []*Group
 	for i := range s.Flows {
 		x := &s.Flows[i]
 		sums := [maxTiers]uint32{}
@@ -53,11 +47,11 @@ func (n *Network) deal(s *Set, units []*Unit, d *dealer) []*Group {
 			t := min(tier, len(units)-1, maxTiers-1)
 			k := d.path(units[t], sums[t], n.Salt[sw], len(ports))
 			p = ports[k]
-			key := groupKey{sw, f.NextHopSet(sw, x.To)}
-			g := index[key]
+			set := f.NextHopSet(sw, x.To)
+			g := index[set]
 			if g == nil {
 				g = n.group(sw, tier, ports)
-				index[key] = g
+				index[set] = g
 				groups = append(groups, g)
 			}
 			g.add(k, w)

@@ -104,8 +104,9 @@ func FuzzCSV(f *testing.F) {
 	})
 }
 
-// A capture of two QPs, one of them with an acknowledgement, and of TCP.
-func TestCapture(t *testing.T) {
+// captured is a capture of two QPs, one of them with an acknowledgement, and of TCP.
+func captured(t testing.TB) (file []byte, frames [][]byte) {
+	t.Helper()
 	var b bytes.Buffer
 	w, err := packet.NewWriter(&b, packet.PCAP, packet.LinkEthernet, 0)
 	if err != nil {
@@ -121,7 +122,7 @@ func TestCapture(t *testing.T) {
 		}
 		return packet.AppendFrame(nil, p)
 	}
-	frames := [][]byte{
+	frames = [][]byte{
 		roce(a, z, 50000, packet.RC|packet.SendOnly, 7, 1024),
 		roce(a, z, 50000, packet.RC|packet.SendOnly, 7, 1024),
 		roce(z, a, 50000, packet.RC|packet.Acknowledge, 9, 0),
@@ -133,10 +134,16 @@ func TestCapture(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	s, err := Capture(bytes.NewReader(b.Bytes()))
+	return b.Bytes(), frames
+}
+
+func TestCapture(t *testing.T) {
+	file, frames := captured(t)
+	s, err := Capture(bytes.NewReader(file))
 	if err != nil {
 		t.Fatal(err)
 	}
+	a, z := netip.MustParseAddr("192.0.2.1"), netip.MustParseAddr("192.0.2.2")
 	want := []ecmp.Flow{
 		{Src: a, Dst: z, Protocol: 17, SrcPort: 50000, DstPort: 4791, QPN: 7, Bytes: units.Bytes(2 * len(frames[0]))},
 		{Src: a, Dst: z, Protocol: 17, SrcPort: 50001, DstPort: 4791, QPN: 8, Bytes: units.Bytes(len(frames[3])), Conn: 1},
@@ -148,10 +155,27 @@ func TestCapture(t *testing.T) {
 	if len(s.Notes) != 2 || !strings.HasPrefix(s.Notes[0], "1 acknowledgements") {
 		t.Errorf("notes %q", s.Notes)
 	}
-	cut, err := Capture(bytes.NewReader(b.Bytes()[:b.Len()-5]))
+	cut, err := Capture(bytes.NewReader(file[:len(file)-5]))
 	if err != nil || len(cut.Flows) != 2 || !slices.ContainsFunc(cut.Notes, func(n string) bool { return strings.Contains(n, "not read to its end, after frame 4") }) {
 		t.Errorf("cut off: %d flows, notes %q, %v", len(cut.Flows), cut.Notes, err)
 	}
+}
+
+func FuzzCapture(f *testing.F) {
+	file, _ := captured(f)
+	f.Add(file)
+	f.Add(file[:len(file)/2])
+	f.Fuzz(func(t *testing.T, file []byte) {
+		s, err := Capture(bytes.NewReader(file))
+		if err != nil {
+			return
+		}
+		for _, x := range s.Flows {
+			if !x.Src.IsValid() || !x.Dst.IsValid() || x.Bytes < 0 {
+				t.Fatalf("%+v", x)
+			}
+		}
+	})
 }
 
 // load reads texts as files of a cluster.
