@@ -8,5 +8,5 @@
 //
 // Read flow.go and fields.go (what is hashed), unit.go (how), occupancy.go with chance.go (buckets), links.go (paths),
 // tiers.go (polarisation), network.go (a whole fabric), redraw.go and propose.go (what would be better, and the proof), then
-// report.go, which does all of it.
+// report.go, which does all of it, and conclude.go.
 package ecmp

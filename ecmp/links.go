@@ -5,6 +5,9 @@ import (
 	"slices"
 )
 
+// Links are what a job feels. Few large flows on few links collide under the best of hashes, so that a ratio by itself accuses nobody: beside it stand what a
+// perfect hash would do to flows of just these sizes, and what nobody could do better.
+
 // Group is equal-cost links that a hash deals flows over, and what they carry.
 type Group struct {
 	Name   string    `json:"name"`             // "8 paths", "leaf2"

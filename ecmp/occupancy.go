@@ -2,6 +2,9 @@ package ecmp
 
 import "slices"
 
+// Buckets are where a hash shows its quality, before any path is chosen: article 000 tells of a table whose first eighth holds two thirds of the flows. Of a
+// good hash some buckets stay empty too, and some flows share theirs; every figure therefore stands beside the one that chance makes.
+
 // Occupancy is how full the buckets of a hash are, and how full those of a perfect one would be.
 type Occupancy struct {
 	Flows   int   `json:"flows"`

@@ -11,6 +11,9 @@ import (
 	"github.com/shunt-network/shunt/spray"
 )
 
+// Which function, over which fields, in which tier. The units themselves are spray's; what is ours is the key (fields.go), since switches let their owners choose
+// the fields.
+
 // Simulator is the hash of the simulator itself, a mixer with a salt for each switch: what path_choice ecmp and ecmp-qpn do
 // (docs/models/path-choice.md). It is for flows of a scenario.
 const Simulator spray.Algorithm = "simulator"
