@@ -1,7 +1,7 @@
 package netsim
 
 import (
-	"errors"
+	"fmt"
 	"math/bits"
 	"net/netip"
 
@@ -65,9 +65,10 @@ type portState struct {
 }
 
 // errSprayTables refuses a network whose tables by destination leaf would be too many.
-var errSprayTables = errors.New("netsim: path buckets: view path needs a table for each set of ports and leaf, here more than a million; use view local")
+var errSprayTables = fmt.Errorf("netsim: path buckets: view path needs a table for each switch and leaf, here more than %d; use view local", maxSprayTables)
 
-const maxSprayTables = 1 << 20
+// maxSprayTables bounds the tables by destination leaf: at 32 ports and 64 buckets one takes 1.2 KB, so that all stay within 300 MB.
+const maxSprayTables = 1 << 18
 
 // buildBuckets makes the state of a run that sprays by buckets.
 func (x *chooser) buildBuckets(n *Network, c route.BucketsConfig) error {

@@ -267,3 +267,24 @@ func TestBucketsComeToRest(t *testing.T) {
 		t.Errorf("%d readings in 20 ms of which less than 1 are traffic", readings)
 	}
 }
+
+// Three tiers: with the same bits of the hash in both tiers that choose, the upper one would use a part of its ports only.
+func TestBucketsTiersDoNotPolarise(t *testing.T) {
+	tree := fabric.KAry(8, 1)
+	tree.Access, tree.Trunk = wire, wire
+	f := tree.Build()
+	var b workload.Builder
+	for i := range len(f.GPUs) / 2 {
+		b.Add(send(i, i+len(f.GPUs)/2, units.MiB)) // all to another pod, over the cores
+	}
+	c := Config{Seed: 1, Path: Buckets}
+	c.NIC.Transport, c.NIC.Control = Place, NoControl
+	n, _ := run(t, f, b.Plan(), c)
+	for _, name := range []string{"leaf0", "spine0"} {
+		for i, s := range shares(t, n, name) {
+			if s < 0.2 || s > 0.3 {
+				t.Errorf("%s: path %d has %.3f of the packets, want a quarter", name, i, s)
+			}
+		}
+	}
+}
