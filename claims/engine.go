@@ -24,7 +24,7 @@ busy, under the article's curve.`,
 		Method: `Two NICs of a host share what it sends, 90 % of both, by a table of 256 buckets weighted by headroom; scores come from the product's link state table, read
 every 200 ms for five minutes. The readings of both are in time; those of one come late by up to a period, as when an interrupt waits; those of one never come, as
 when its interrupts go to a core whose table nobody reads. Measured is the share of the NIC that carries more, over the last four minutes.`,
-		Values: []string{"in time", "late", "never", "deviation in time", "deviation balance"},
+		Values: []string{"late", "never", "deviation in time"},
 		run:    twoNICs,
 	}, {
 		Name: "rules", Version: 1, Exact: true, Cost: 0.01,
@@ -109,11 +109,11 @@ func buckets(t *Trial) (Values, error) {
 
 // twoNICs is a loop without packets: what each NIC carries follows from its buckets, its reading from what it carries.
 func twoNICs(t *Trial) (Values, error) {
-	split := func(curve spray.Curve, lateness int, comes bool) (share float64) { // the second NIC's readings are so many periods old
+	split := func(lateness int, comes bool) (share float64) { // the second NIC's readings are so many periods old
 		c := spray.LinkStateConfig{Utilisation: 255}.Defaults()
 		c.Utilisation, c.Queue, c.Errors = 255, 0, 0
 		state, table := spray.NewLinkState(2, c, 1, 1), spray.NewTable(256, 2)
-		config := spray.TableConfig{Buckets: 256, Curve: curve, Hysteresis: 2, MaxStep: 32}
+		config := spray.TableConfig{Buckets: 256, Curve: spray.CurveHeadroom, Hysteresis: 2, MaxStep: 32}
 		const offered = 2 * 0.9 // in rates of one NIC
 		rounds := t.pick(1500, 100)
 		var carried [][2]float64
@@ -135,10 +135,10 @@ func twoNICs(t *Trial) (Values, error) {
 		mean := 100 * sum / n
 		return max(mean, 100-mean)
 	}
-	inTime := split(spray.CurveHeadroom, 0, true)
+	inTime := split(0, true)
 	return Values{
-		"in time": inTime, "late": split(spray.CurveHeadroom, 1, true), "never": split(spray.CurveHeadroom, 0, false),
-		"deviation in time": 2 * (inTime - 50), "deviation balance": 2 * (split(spray.CurveBalance, 0, true) - 50),
+		"late": split(1, true), "never": split(0, false),
+		"deviation in time": 2 * (inTime - 50),
 	}, nil
 }
 
