@@ -31,6 +31,7 @@ import (
 	"github.com/shunt-network/shunt/collect/nxos"
 	"github.com/shunt-network/shunt/collect/perftest"
 	"github.com/shunt-network/shunt/collect/qos"
+	"github.com/shunt-network/shunt/collect/releases"
 	"github.com/shunt-network/shunt/collect/sonic"
 	"github.com/shunt-network/shunt/collect/ss"
 	"github.com/shunt-network/shunt/collect/sysfs"
@@ -123,6 +124,7 @@ const (
 	UCXLog            Format = Format(joblog.UCX)
 	VerbsLog          Format = Format(joblog.Verbs)
 	PairTable         Format = "bandwidth of pairs"
+	ReleaseNotes      Format = "bandwidth by release"
 	OpenMPILog        Format = Format(joblog.OpenMPI)
 	SHARPLog          Format = Format(joblog.SHARP)
 	MooncakeLog       Format = Format(joblog.Mooncake)
@@ -218,6 +220,7 @@ var kinds = []kind{
 	{NXOSQueuing, upper + lower, nxos.StartsQueuing, func(_ *session, f *fragment.Fragment) parser { return nxos.NewQueuing(f) }},
 	{EOSPause, "P", eos.StartsPFC, func(_ *session, f *fragment.Fragment) parser { return eos.NewPFC(f) }},
 	{NVUEQueues, "ts", nvue.StartsTable, func(_ *session, f *fragment.Fragment) parser { return nvue.NewTable(f) }},
+	{ReleaseNotes, lower + upper + "|-*", releases.Starts, func(_ *session, f *fragment.Fragment) parser { return releases.New(f) }},
 	{PairTable, lower + upper, nettest.StartsMatrix, func(_ *session, f *fragment.Fragment) parser { return nettest.NewMatrix(f) }},
 	{EthtoolStatistics, lower + "N[", ethtool.StartsStatistics, func(_ *session, f *fragment.Fragment) parser { return ethtool.NewStatistics(f) }},
 }

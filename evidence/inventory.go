@@ -34,8 +34,10 @@ type Inventory struct {
 	Flights    []FlightDump   // PyTorch's flight recorder, a dump a rank
 	Health     []HealthReport // findings of dcgmi
 	Captures   []Capture      // captured packets
-	Pairs      []PairCount    // queue pairs by their two ends
-	Sockets    []Socket       // connections of TCP and UDP
+
+	Releases []ReleaseResult // bandwidths by release of NCCL, as people note them
+	Pairs    []PairCount     // queue pairs by their two ends
+	Sockets  []Socket        // connections of TCP and UDP
 }
 
 // TopoNIC is a <net> of an NCCL topology file (NCCL_TOPO_DUMP_FILE).
