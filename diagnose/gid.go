@@ -130,6 +130,11 @@ func (v *View) gidIndexes() (used []gidIndex, why string) {
 			add(gidIndex{e.Host, e.GIDIndex, "named by the failed call", e.From, set})
 		}
 	}
+	for _, e := range n.Events { // UCX names the index of a send that failed
+		if e.Kind == evidence.CompletionError && e.HasGIDIndex && !n.HasLog {
+			add(gidIndex{e.Host, e.GIDIndex, "named by the failed send", e.From, false})
+		}
+	}
 	if len(used) > 0 {
 		return used, ""
 	}

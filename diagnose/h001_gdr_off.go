@@ -23,6 +23,9 @@ var causeGDROff = Cause{
 }
 
 func checkGDROff(v *View) Verdict {
+	if f, ok := v.gpuMemoryRefused(); ok {
+		return found(f)
+	}
 	n := &v.Inv.NCCL
 	var off, on []evidence.GDRState
 	for _, g := range n.GDR {
@@ -126,6 +129,39 @@ func namesGDR(via string) bool {
 		}
 	}
 	return false
+}
+
+// gpuMemoryRefused finds a registration of GPU memory that the kernel refused: "Bad address" (EFAULT), which is its answer to an
+// address that is not one of the process's own memory, or any refusal of a registration by DMA-BUF.
+func (v *View) gpuMemoryRefused() (Finding, bool) {
+	failed := without(v.said(evidence.RegisterFailed), func(e evidence.Event) bool {
+		return !errnoIs(e, 14, "Bad address") && !strings.Contains(e.What, "dmabuf")
+	})
+	var tests []Evidence
+	for _, t := range v.Inv.Perftests {
+		if t.Failed.Is(func(s string) bool { return s == "register memory" }) && onGPU(t) {
+			tests = append(tests, Evidence{Layer: "RDMA", What: "bandwidth test with GPU memory on " + object(t.Host, t.Device), Seen: "could not register its memory", Role: "effect", From: t.Failed.From.String()})
+		}
+	}
+	if len(failed)+len(tests) == 0 {
+		return Finding{}, false
+	}
+	f := gdrFinding()
+	f.Severity, f.Confidence = Critical, likely
+	f.Evidence = append(tell(failed, "cause"), tests...)
+	f.Where = []string{called("")}
+	if len(failed) > 0 {
+		f.Where = []string{called(failed[0].Host)}
+	}
+	f.Title = fmt.Sprintf("the NIC of %s cannot register GPU memory", f.Where[0])
+	f.Because = "the kernel took the address for one of host memory and refused it: nvidia-peermem is missing, or was built for another RDMA stack than the one that runs (inbox against MLNX_OFED), or the driver of NIC or GPU does not do DMA-BUF"
+	f.Not = []string{"the limit of locked memory: that is refused with \"Cannot allocate memory\" (H003)"}
+	f.Fix = Fix{
+		Text:     "load nvidia-peermem, installed after the RDMA stack that is in use; or use the open kernel modules with DMA-BUF; as a test run without GPU Direct",
+		Commands: []string{"modprobe nvidia-peermem; dmesg | tail", "lsmod | grep -E 'peermem|ib_core'; ofed_info -s", "export NCCL_NET_GDR_LEVEL=LOC   # as a test"},
+	}
+	f.WrongIf = "it fails in the same way with NCCL_NET_GDR_LEVEL=LOC"
+	return f, true
 }
 
 func gdrFinding() Finding {

@@ -56,7 +56,28 @@ func checkMemlock(v *View) Verdict {
 		},
 		Settle: "ulimit -l inside the job: mpirun ... bash -c 'ulimit -l'",
 	}
+	test := -1
+	for i, t := range v.Inv.Perftests {
+		if test < 0 && t.Failed.Is(func(s string) bool { return s == "register memory" }) && !onGPU(t) {
+			test = i
+		}
+	}
 	switch {
+	case test >= 0 && len(failed) == 0:
+		t := v.Inv.Perftests[test]
+		where := object(t.Host, t.Device)
+		f.Title = fmt.Sprintf("the bandwidth test on %s could not register memory with the NIC: the limit of locked memory is the usual reason", where)
+		f.Where = []string{where}
+		f.Evidence = []Evidence{{Layer: "RDMA", What: "bandwidth test on " + where, Seen: "could not register its memory", Role: "effect", From: t.Failed.From.String()}}
+		switch {
+		case small != nil:
+			f.Title = fmt.Sprintf("the bandwidth test on %s could not register memory with the NIC: the limit of locked memory is %s KiB", where, limit)
+			f.Confidence = proven
+			f.Evidence = append([]Evidence{memlockRow(small, limit)}, f.Evidence...)
+		case unlimited:
+			f.Confidence = weak
+		}
+		return found(f)
 	case len(failed) > 0:
 		f.Title = fmt.Sprintf("%s could not register memory with the NIC: the limit of locked memory is the usual reason", names(eventHosts(failed)))
 		f.Where = []string{called(failed[0].Host)}

@@ -17,7 +17,7 @@ import (
 // were killed, which fill a large /dev/shm the same way.
 var causeShm = Cause{
 	Code:     "H004",
-	Title:    "/dev/shm is too small",
+	Title:    "/dev/shm is too small, or not shared by the ranks of a host",
 	Needs:    "the NCCL log; df /dev/shm inside the container",
 	Explains: []string{"J003", "I007", "J002"},
 	Check:    checkShm,
@@ -55,6 +55,9 @@ func checkShm(v *View) Verdict {
 		},
 		Settle: "df -h /dev/shm and ls /dev/shm inside the container",
 	}
+	if f, ok := v.notShared(failed); ok && len(full) == 0 {
+		return found(f)
+	}
 	switch {
 	case len(full) > 0:
 		f.Title = fmt.Sprintf("/dev/shm of %s is full: NCCL could not make a shared memory segment", names(eventHosts(full)))
@@ -76,6 +79,35 @@ func checkShm(v *View) Verdict {
 		return ruledOut("no shared memory segment failed")
 	}
 	return cannotCheck("the NCCL log, or df /dev/shm inside the container")
+}
+
+// notShared finds a segment that one rank made and another could not open. Without a name and of size 0 it is no segment at
+// all: since 2.26 ranks test for themselves whether host memory can be shared through CUDA, and two that come to different
+// answers do not understand each other.
+func (v *View) notShared(failed []evidence.Event) (Finding, bool) {
+	lost := without(failed, func(e evidence.Event) bool { return !errnoIs(e, 2, "No such file") })
+	if len(lost) == 0 {
+		return Finding{}, false
+	}
+	f := Finding{
+		Title:    fmt.Sprintf("a rank on %s could not open the shared memory segment of its peer", called(lost[0].Host)),
+		Severity: Critical, Confidence: likely, Where: []string{called(lost[0].Host) + ":/dev/shm"},
+		Because:  "NCCL takes ranks with one host name and boot id for neighbours; in containers that do not share /dev/shm, one does not see the segment of the other",
+		Evidence: tell(lost, "cause"),
+		Not:      []string{"the size of /dev/shm: a full one says \"No space left on device\"", "the network: the segment is for ranks of one host"},
+		WrongIf:  "all ranks of the host run in one container",
+		Fix:      Fix{Text: "run the ranks of a host in one container, or let their containers share the host's memory; or tell NCCL that they are apart", Commands: []string{"docker run --ipc=host ...", "export NCCL_HOSTID=NAME   # another one in each container", "ls -l /dev/shm"}},
+		Settle:   "ls /dev/shm in the containers of both ranks",
+	}
+	if strings.Contains(lost[0].Text, "(size 0)") || strings.Contains(lost[0].Text, "/dev/shm/nccl-,") {
+		f.Title = fmt.Sprintf("ranks on %s do not agree how to share host memory (CUDA or /dev/shm)", called(lost[0].Host))
+		f.Confidence = named
+		f.Because = "each rank tests whether CUDA can share host memory on its NUMA node, and falls back to /dev/shm where it cannot; a rank that did takes its peer's handle for the name of a segment"
+		f.WrongIf = "NCCL_CUMEM_HOST_ENABLE is set to the same value on all ranks"
+		f.Fix = Fix{Text: "let all ranks use /dev/shm; or mend what differs between the NUMA nodes that the container shows (cpusets, hidden CPUs)", Commands: []string{"export NCCL_CUMEM_HOST_ENABLE=0", "numactl -H; cat /sys/devices/system/cpu/online   # in the container"}}
+		f.Settle = "which ranks print \"cuMem host allocations do not appear to be working\""
+	}
+	return f, true
 }
 
 func shmRow(h *evidence.Host) Evidence {

@@ -100,5 +100,11 @@ func gidV1Finding(v *View, u gidIndex, p hostPort, g evidence.GID, broken []evid
 		Commands: []string{"show_gids", "export NCCL_IB_GID_INDEX=" + index},
 		Try:      []Change{{Setting: "NCCL_IB_GID_INDEX", Value: index}},
 	}
+	if len(broken) > 0 && broken[0].What == "UCX" {
+		f.Fix.Text = "name the RoCE v2 entry with a routed address"
+		f.Fix.Commands = []string{"show_gids", "export UCX_IB_GID_INDEX=" + index}
+		f.Fix.Try = nil
+		f.Not = nil
+	}
 	return f
 }

@@ -2,6 +2,7 @@ package diagnose
 
 import (
 	"fmt"
+	"net/netip"
 
 	"github.com/shunt-network/shunt/evidence"
 )
@@ -17,11 +18,14 @@ var causeGIDUnusable = Cause{
 	Code:     "I009",
 	Title:    "the GID index in use is empty or belongs to another namespace",
 	Needs:    "the NCCL log, the GID table (show_gids) from where the job runs",
-	Explains: []string{"R004", "J003"},
+	Explains: []string{"R004", "J003", "R003"},
 	Check:    checkGIDUnusable,
 }
 
 func checkGIDUnusable(v *View) Verdict {
+	if f, ok := v.perftestEmptyGID(); ok {
+		return found(f)
+	}
 	if verdict, stop := v.roceOnly(); stop {
 		return verdict
 	}
@@ -92,4 +96,37 @@ func checkGIDUnusable(v *View) Verdict {
 		return ruledOut("the index in use is in the table, and no QP failed for want of its GID")
 	}
 	return found(f)
+}
+
+// perftestEmptyGID finds a bandwidth test over Ethernet whose own GID is all zeros: the slot it took is empty where it runs.
+func (v *View) perftestEmptyGID() (Finding, bool) {
+	for _, t := range v.Inv.Perftests {
+		zero := func(a netip.Addr) bool { return a.IsUnspecified() }
+		if !t.LinkLayer.Is(func(s string) bool { return s == "Ethernet" }) || !t.LocalGID.Is(zero) {
+			continue
+		}
+		where := object(t.Host, t.Device)
+		f := Finding{
+			Title:    fmt.Sprintf("the bandwidth test on %s has no GID: the slot it uses is empty", where),
+			Severity: Critical, Confidence: named, Where: []string{where},
+			Because: "slots of the GID table follow the addresses of interfaces: a pod or container that was given the RDMA device, but not its interface with an address, sees an empty table",
+			Evidence: []Evidence{
+				{Layer: "RDMA", What: "GID of the test on " + where, Seen: "0000:0000:0000:0000:0000:0000:0000:0000", Expected: "the interface's address", Role: "cause", From: t.LocalGID.From.String()},
+			},
+			WrongIf: "show_gids, where the test runs, lists an entry with a routed address",
+			Fix: Fix{
+				Text:     "give the pod an interface of that device with an address of its own (macvlan, SR-IOV, or the host's network), and name its index with -x",
+				Commands: []string{"show_gids", "ip -br addr", "rdma system show netns"},
+			},
+			Settle: "show_gids inside the container or pod",
+		}
+		if t.GIDIndex.Known() {
+			f.Evidence = append(f.Evidence, Evidence{Layer: "RDMA", What: "GID index of the test", Seen: fmt.Sprint(t.GIDIndex.Or(0)), From: t.GIDIndex.From.String()})
+		}
+		if what, ok := t.Failed.Get(); ok {
+			f.Evidence = append(f.Evidence, Evidence{Layer: "RDMA", What: "result of the test", Seen: "could not " + what, Role: "effect", From: t.Failed.From.String()})
+		}
+		return f, true
+	}
+	return Finding{}, false
 }

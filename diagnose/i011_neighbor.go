@@ -70,6 +70,9 @@ func checkNeighbor(v *View) Verdict {
 			return found(f)
 		}
 	}
+	if f, ok := v.unresolvedByCall(broken); ok {
+		return found(f)
+	}
 	switch {
 	case read > 0:
 		return ruledOut("the neighbours that were read are resolved, or none is the peer of a failed connection")
@@ -77,6 +80,43 @@ func checkNeighbor(v *View) Verdict {
 		return ruledOut("no RDMA connection failed")
 	}
 	return cannotCheck("ip neigh of the hosts whose connections failed")
+}
+
+// unresolvedByCall tells from the error alone: moving a RoCE QP to RTR sends nothing to the peer, it only looks up the peer's MAC
+// address, and 110 (timed out) is what the kernel answers when nobody answers for it (drivers/infiniband/core/addr.c,
+// rdma_addr_find_l2_eth_by_grh).
+func (v *View) unresolvedByCall(broken []evidence.Event) (Finding, bool) {
+	if v.roce() == no {
+		return Finding{}, false
+	}
+	calls := without(broken, func(e evidence.Event) bool {
+		return e.Kind != evidence.ModifyQPFailed || !errnoIs(e, 110, "timed out") || e.Local.IsValid() && e.Local.IsLinkLocalUnicast()
+	})
+	if len(calls) == 0 || v.roce() == unknown && !calls[0].HasGIDIndex {
+		return Finding{}, false
+	}
+	e := calls[0]
+	f := neighborFinding(object(e.Host, e.Device))
+	peer := "its peer"
+	if e.Remote.IsValid() {
+		peer = e.Remote.Unmap().String()
+	}
+	from := ""
+	if e.Local.IsValid() {
+		from = " from " + e.Local.Unmap().String()
+	}
+	f.Title = fmt.Sprintf("%s could not resolve the address of %s%s when it set up a QP", object(e.Host, e.Device), peer, from)
+	f.Severity, f.Confidence = Critical, possible
+	if e.Remote.IsValid() && e.Remote.Is4In6() {
+		f.Confidence = likely
+	}
+	f.Because = "setting up a RoCE connection looks up the peer's MAC address, or that of the router to it, on the interface of the GID; nobody answered, so no packet of data was ever sent"
+	f.Evidence = tell(calls, "cause")
+	f.Not = []string{"a filter of UDP 4791, the MTU, and loss: nothing was sent yet"}
+	f.Fix.Text = "ping the peer's address from that interface; where NICs of different rails cannot reach each other keep the rails apart (NCCL_CROSS_NIC=0) or route between them; else look at VLAN, the peer's port and which interface has the address"
+	f.Fix.Commands = []string{"ping -I IFACE PEER; ip neigh show PEER; ip route get PEER from ADDRESS", "export NCCL_CROSS_NIC=0   # rails that are not connected", "show_gids"}
+	f.WrongIf = "ping from that address reaches the peer"
+	return f, true
 }
 
 func neighborFinding(where string) Finding {

@@ -1,6 +1,7 @@
 package diagnose
 
 import (
+	"cmp"
 	"fmt"
 	"slices"
 	"strings"
@@ -34,7 +35,13 @@ func checkDesync(v *View) Verdict {
 	if network := v.networkErrors(); len(network) > 0 {
 		return cannotCheck("RDMA errors came with the timeout: settle those first")
 	}
+	if f, ok := v.desyncBySize(); ok {
+		return found(f)
+	}
 	if len(work) == 0 {
+		if f, ok := v.desyncByNumber(); ok {
+			return found(f)
+		}
 		return cannotCheck("the watchdog's line with \"last enqueued\" of every rank")
 	}
 	low := slices.MinFunc(work, func(a, b evidence.WorkState) int { return int(a.Enqueued - b.Enqueued) })
@@ -64,6 +71,87 @@ func checkDesync(v *View) Verdict {
 		return cannotCheck("the watchdog's line of more than one rank")
 	}
 	return ruledOut(fmt.Sprintf("all %d ranks that reported had enqueued the same collective (%d)", len(work), low.Enqueued))
+}
+
+// alike are the operations for which all ranks of a group pass the same number of elements.
+var alike = []string{"ALLREDUCE", "BROADCAST", "REDUCE", "ALLREDUCE_COALESCED", "_ALLGATHER_BASE", "_REDUCE_SCATTER_BASE"}
+
+// desyncBySize finds a collective that timed out and to which ranks came with different sizes: a mistake in the program that
+// NCCL does not check, and that hangs or ends in an error.
+func (v *View) desyncBySize() (Finding, bool) {
+	timeouts := without(v.said(evidence.WatchdogTimeout), func(e evidence.Event) bool {
+		return e.Elements <= 0 || e.Rank < 0 || !slices.Contains(alike, e.What)
+	})
+	for i, a := range timeouts {
+		j := slices.IndexFunc(timeouts[i:], func(b evidence.Event) bool {
+			return b.Rank != a.Rank && b.Seq == a.Seq && b.What == a.What && b.Elements != a.Elements
+		})
+		if j < 0 {
+			continue
+		}
+		odd, usual := a, timeouts[i+j]
+		count := func(e evidence.Event) int {
+			return len(without(timeouts, func(o evidence.Event) bool { return o.Seq != e.Seq || o.What != e.What || o.Elements != e.Elements }))
+		}
+		if count(odd) > count(usual) {
+			odd, usual = usual, odd
+		}
+		f := desyncFinding()
+		f.Title = fmt.Sprintf("not the network: rank %d came to %s number %d with %d elements, rank %d with %d", odd.Rank, odd.What, odd.Seq, odd.Elements, usual.Rank, usual.Elements)
+		f.Because = "all ranks of a collective must pass the same number of elements; where they differ NCCL waits for data that nobody sends"
+		f.Confidence = possible
+		if count(odd) == 1 && count(usual) > 1 {
+			f.Confidence = likely
+		}
+		f.Where = []string{fmt.Sprintf("rank %d", odd.Rank)}
+		f.Evidence = []Evidence{timeoutRow(odd, "cause"), timeoutRow(usual, "effect")}
+		f.Fix.Text = "look for what makes the shape depend on the rank (a last batch, a parameter that is frozen or missing on one rank, another version of the program), and take a flight recorder dump of all ranks"
+		f.Settle = "the group of each rank (PG in the line, or the flight recorder) and the shapes it passed"
+		return f, true
+	}
+	return Finding{}, false
+}
+
+func timeoutRow(e evidence.Event, role string) Evidence {
+	seen := fmt.Sprintf("%s number %d timed out", orElse(e.What, "collective"), e.Seq)
+	if e.Elements > 0 {
+		seen += fmt.Sprintf(", %d elements", e.Elements)
+	}
+	return Evidence{Layer: "job", What: fmt.Sprintf("PyTorch watchdog of rank %d", e.Rank), Seen: seen, Role: role, From: e.From.String()}
+}
+
+// desyncByNumber finds ranks that wait for different collectives, from the timeouts alone: up to PyTorch 2.1 the watchdog does
+// not say what was enqueued. The lowest number a rank waits for is where it stands.
+func (v *View) desyncByNumber() (Finding, bool) {
+	first := map[int]evidence.Event{}
+	var ranks []int
+	for _, e := range v.said(evidence.WatchdogTimeout) {
+		if e.Seq <= 0 || e.Rank < 0 {
+			continue
+		}
+		o, there := first[e.Rank]
+		if !there {
+			ranks = append(ranks, e.Rank)
+		}
+		if !there || e.Seq < o.Seq {
+			first[e.Rank] = e
+		}
+	}
+	if len(ranks) < 2 {
+		return Finding{}, false
+	}
+	order := func(a, b int) int { return cmp.Compare(first[a].Seq, first[b].Seq) }
+	low, high := first[slices.MinFunc(ranks, order)], first[slices.MaxFunc(ranks, order)]
+	if low.Seq == high.Seq {
+		return Finding{}, false
+	}
+	f := desyncFinding()
+	f.Title = fmt.Sprintf("not the network: rank %d waits for collective %d, rank %d for %d", low.Rank, low.Seq, high.Rank, high.Seq)
+	f.Confidence = possible
+	f.Where = []string{fmt.Sprintf("rank %d", low.Rank)}
+	f.Evidence = []Evidence{timeoutRow(low, "cause"), timeoutRow(high, "effect")}
+	f.Because = "a collective waits for every rank; ranks that wait for different ones have lost step, and none of them can go on"
+	return f, true
 }
 
 func desyncFinding() Finding {

@@ -59,6 +59,14 @@ func checkOrdering(v *View) Verdict {
 		f.Where = []string{called(mismatch[0].Host)}
 		f.Evidence = tell(mismatch, "effect")
 	}
+	if len(mismatch) > 0 && strings.Contains(mismatch[0].Text, "Message truncated") {
+		f.Title = fmt.Sprintf("%s got a message of another size than it expected while ranks joined", called(mismatch[0].Host))
+		f.Because = "ranks that make a communicator exchange messages of fixed sizes; a size that is wrong means that the other side makes another communicator, or runs another version of NCCL or of a plugin"
+		f.WrongIf = "all ranks make the same communicators in the same order, with one version of NCCL"
+		f.Fix = Fix{Text: "compare the version of NCCL on all hosts; check that all ranks make their communicators and groups in the same order, and that no second job uses the same id", Commands: []string{"NCCL_DEBUG=VERSION ...", "export NCCL_DEBUG=INFO NCCL_DEBUG_SUBSYS=INIT,ENV"}}
+		f.Settle = "the NCCL banner and the \"Init START\" lines of both ranks"
+		f.Not = []string{"the data path: this went over TCP, and arrived"}
+	}
 	if forced != nil {
 		where := orElse(forced.Object, called(""))
 		f.Title = fmt.Sprintf("the firmware of the NIC on %s forces relaxed ordering of PCIe writes", where)

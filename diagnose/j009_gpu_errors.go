@@ -5,6 +5,8 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+
+	"github.com/shunt-network/shunt/evidence"
 )
 
 // J009: a GPU reports errors of its own.
@@ -54,12 +56,20 @@ func checkGPUErrors(v *View) Verdict {
 		if effects := v.lossOf(host); len(effects) > 0 {
 			f.Severity, f.Confidence = Critical, named
 			f.Evidence = append(f.Evidence, tell(effects, "effect")...)
+		} else if stuck := v.said(evidence.WatchdogTimeout, evidence.CudaError); len(stuck) > 0 && len(v.networkErrors()) == 0 {
+			f.Severity = Critical
+			f.Evidence = append(f.Evidence, tell(stuck, "effect")...)
 		}
 		findings = append(findings, f)
 	}
 	for _, h := range v.Inv.Hosts {
 		for _, k := range h.Kernel {
 			read = true
+			if k.Kind == "sxid" && strings.Contains(k.Text, ", Fatal,") {
+				_, number, _ := strings.Cut(k.Text, "): ")
+				number, _, _ = strings.Cut(number, ",")
+				add(h.Name, "NVSwitch "+orElse(k.Device, "of it"), "SXid "+strings.TrimSpace(number)+", fatal error of an NVLink switch", Evidence{Layer: "host", What: "kernel log of " + called(h.Name), Seen: shorten(k.Text), Role: "cause", From: k.From.String()}, likely)
+			}
 			if k.Kind != "xid" {
 				continue
 			}

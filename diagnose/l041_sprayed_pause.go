@@ -21,7 +21,7 @@ import (
 var causeSprayedPause = Cause{
 	Code:     "L041",
 	Title:    "packets are sprayed into a paused path",
-	Needs:    "pause time and bytes of each uplink (SAI PFC RX pause duration), and how the switch sprays",
+	Needs:    "pauses received, or their time, and bytes of each uplink, and how the switch sprays",
 	Explains: []string{"L013", "L021", "L031", "L032"},
 	Check:    checkSprayedPause,
 }
@@ -32,13 +32,16 @@ const (
 	sprayedPause = 0.05
 	// keptShare is the part of its fair share that a path must still be given for the sprayer not to have noticed.
 	keptShare = 0.75
+	// pausesMany is how many pauses a path must receive where their time is not counted: a thousand in a window are no accident, as for L012.
+	pausesMany = 1000
 )
 
 type sprayedIntoPause struct {
 	group    sprayedGroup
 	port     port
-	paused   float64 // part of the time
-	siblings float64 // the most that another path of the group was
+	timed    bool    // paused and siblings are parts of the time, else frames
+	paused   float64 // part of the time, or pauses received
+	siblings float64 // the most that another path of the group was, or received
 	given    float64 // of its fair share
 	how      string  // what given was told from
 	from     string
@@ -57,7 +60,11 @@ func checkSprayedPause(v *View) Verdict {
 			continue
 		}
 		judged++
-		if hit.paused < sprayedPause || hit.siblings > hit.paused/2 || hit.given < keptShare {
+		least := sprayedPause
+		if !hit.timed {
+			least = pausesMany
+		}
+		if hit.paused < least || hit.siblings > hit.paused/2 || hit.given < keptShare {
 			continue
 		}
 		if on, known := g.sw.Spray.Feedback.Get(); known && on {
@@ -68,25 +75,33 @@ func checkSprayedPause(v *View) Verdict {
 	}
 	switch {
 	case judged == 0:
-		return cannotCheck("pause time and bytes of the uplinks of a switch that sprays")
+		return cannotCheck("pauses and bytes of the uplinks of a switch that sprays, read twice")
 	case len(hits) == 0 && told > 0:
 		return ruledOut("the switches with a paused path are told of pauses at once")
 	case len(hits) == 0:
-		return ruledOut(fmt.Sprintf("no path of %s is paused for %.0f %% of the time while the others are free", count(judged, "sprayed group"), 100*sprayedPause))
+		return ruledOut(fmt.Sprintf("no path of %s is paused for %.0f %% of the time (or %d times) while the others are free", count(judged, "sprayed group"), 100*sprayedPause, pausesMany))
 	}
 	slices.SortStableFunc(hits, func(a, b sprayedIntoPause) int { return cmp.Compare(b.paused, a.paused) })
 	return found(v.sprayedPauseFinding(hits, prio))
 }
 
-// pausedPath finds the path of a group that was paused longest; known is false where the pause time or the bytes of a port are
-// missing.
+// pausedPath finds the path of a group that was paused longest, or most often where a port does not count the time; known is false where
+// both, or the bytes of a port, are missing.
 func (v *View) pausedPath(g sprayedGroup, prio int8) (hit sprayedIntoPause, known bool) {
+	if hit, known = v.pausedPathBy(g, prio, v.pausedShare, telemetry.SwitchPFCRxTime); known {
+		hit.timed = true
+		return hit, true
+	}
+	return v.pausedPathBy(g, prio, v.delta, telemetry.SwitchPFCRx)
+}
+
+func (v *View) pausedPathBy(g sprayedGroup, prio int8, of func(telemetry.SeriesID, string, int8) (float64, bool), id telemetry.SeriesID) (hit sprayedIntoPause, known bool) {
 	hit.group = g
 	worst, second := -1, 0.0
 	var sum, own float64
 	shares := make([]float64, len(g.ports))
 	for i, p := range g.ports {
-		share, ok := v.pausedShare(telemetry.SwitchPFCRxTime, p.object, prio)
+		share, ok := of(id, p.object, prio)
 		bytes, counted := v.delta(telemetry.SwitchTxBytes, p.object, prio)
 		if !ok || !counted {
 			return hit, false
@@ -118,21 +133,27 @@ func (v *View) sprayedPauseFinding(hits []sprayedIntoPause, prio int8) Finding {
 	worst := hits[0]
 	spray := worst.group.sw.Spray
 	p := worst.port
+	stood, others, expected, from := fmt.Sprintf("stood for %.0f %% of the time", 100*worst.paused), fmt.Sprintf("%.2g %% of the time", 100*worst.siblings), "under 1 %", v.from(telemetry.SwitchPFCRxTime, p.object, prio)
+	seen := fmt.Sprintf("%.2g %% of the time", 100*worst.paused)
+	if !worst.timed {
+		seen, others, expected, from = fmt.Sprintf("%.0f pauses", worst.paused), fmt.Sprintf("%.0f pauses", worst.siblings), "few", v.from(telemetry.SwitchPFCRx, p.object, prio)
+		stood = "received " + seen
+	}
 	f := Finding{
-		Title:    fmt.Sprintf("%s sprays on into a paused path: %s -> %s stood for %.0f %% of the time and kept %.0f %% of its share", worst.group.sw.Name, p.object, orElse(p.Peer, "the next tier"), 100*worst.paused, 100*worst.given),
+		Title:    fmt.Sprintf("%s sprays on into a paused path: %s -> %s %s and kept %.0f %% of its share", worst.group.sw.Name, p.object, orElse(p.Peer, "the next tier"), stood, 100*worst.given),
 		Severity: Critical, Confidence: likely,
 		Because: "every queue pair has packets on every path, so all of them wait for those before the paused port; by utilisation a paused port looks idle and is given more",
 		WrongIf: "the pauses began at the hosts, or the other paths were paused as well",
 		Settle:  "the path taken out of the group by hand: the pauses of the hosts must end",
-		Not:     []string{fmt.Sprintf("a slow receiver, which pauses all paths (the others stood for %.1f %% at most)", 100*worst.siblings)},
+		Not:     []string{"a slow receiver, which pauses all paths (the others: " + others + " at most)"},
 		Fix: Fix{
 			Text:   "feed pauses back to the sprayer, so that a paused path is left out at once",
 			Try:    []Change{{Setting: "path.buckets.pause_feedback", Value: "true"}},
 			Others: v.lowerThreshold(),
 		},
 		Evidence: []Evidence{
-			{Layer: "switch", What: "time " + p.object + " was paused by " + orElse(p.Peer, "its peer"), Seen: fmt.Sprintf("%.2g %% of the time", 100*worst.paused), Expected: "under 1 %", Role: "cause", At: v.onset(telemetry.SwitchPFCRx, p.object, prio), From: v.from(telemetry.SwitchPFCRxTime, p.object, prio)},
-			{Layer: "switch", What: "the longest that another of " + worst.group.name + " was", Seen: fmt.Sprintf("%.2g %%", 100*worst.siblings), From: telemetry.SwitchPFCRxTime.String()},
+			{Layer: "switch", What: p.object + " was paused by " + orElse(p.Peer, "its peer"), Seen: seen, Expected: expected, Role: "cause", At: v.onset(telemetry.SwitchPFCRx, p.object, prio), From: from},
+			{Layer: "switch", What: "the most that another of " + worst.group.name + " was", Seen: others, From: from},
 			{Layer: "switch", What: worst.how, Seen: fmt.Sprintf("%.0f %%", 100*worst.given), Expected: "next to none while it is paused", Role: "cause", From: worst.from},
 		},
 	}

@@ -104,7 +104,7 @@ func (v *View) deviceByKernel() (Finding, bool) {
 			Settle:   "the time of the line against the first error of the job",
 		}
 		if k.Kind == "netdev watchdog" {
-			f.Title = fmt.Sprintf("a transmit queue of %s stood still (NETDEV WATCHDOG)", where)
+			f.Title = fmt.Sprintf("a transmit queue of %s stood still", where)
 			f.Confidence = possible
 		}
 		if broken := v.unreachable(); len(broken) > 0 {

@@ -181,8 +181,22 @@ func TestSprayCauses(t *testing.T) {
 			p.inv.Switches[0].Spray.Feedback = planted(true)
 			return p
 		}, "", "", 0},
+		{"one uplink paused often, and the time is not counted", causeSprayedPause, func() *plant {
+			p := sprayed().set(telemetry.SwitchPFCRx, "leaf1/Ethernet56", 5000)
+			for _, port := range p.view().ports() {
+				if pts, ok := p.win.Points(key(telemetry.SwitchPFCRxTime, port.object, plantPriority)); ok {
+					pts.Samples = nil
+				}
+			}
+			return p
+		}, "leaf1/Ethernet56", "received 5000 pauses and kept 100 % of its share", 0},
 		{"pauses not read", causeSprayedPause, func() *plant {
 			p := sprayed()
+			for _, port := range p.view().ports() {
+				if pts, ok := p.win.Points(key(telemetry.SwitchPFCRx, port.object, plantPriority)); ok {
+					pts.Samples = nil
+				}
+			}
 			for _, port := range p.view().ports() {
 				if pts, ok := p.win.Points(key(telemetry.SwitchPFCRxTime, port.object, plantPriority)); ok {
 					pts.Samples = nil
