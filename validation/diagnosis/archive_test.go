@@ -206,7 +206,7 @@ func complete(t *testing.T, f diagnose.Finding) {
 
 // byCounters are the causes told from counters of ports and queues over a window; their tests are beside them, and
 // scenarios with that fault injected.
-var byCounters = []string{"L011", "L012", "L013", "L031", "L032", "R030"}
+var byCounters = []string{"L011", "L012", "L013", "L031", "L032", "L042", "R030"}
 
 // TestEveryCauseHasArchives: each cause that files can tell has an archive in which it is found, one in which it must stay
 // quiet, and one in which its inputs are missing.
