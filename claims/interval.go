@@ -1,6 +1,10 @@
 package claims
 
-import "math"
+import (
+	"math"
+
+	"gonum.org/v1/gonum/mathext"
+)
 
 // Confidence is the level of the intervals.
 const Confidence = 0.95
@@ -44,21 +48,12 @@ func estimate(values []float64, exact bool) Estimate {
 	return e
 }
 
-// studentT is the 97.5 % quantile of Student's t with df degrees of freedom: a table up to 30 (NIST/SEMATECH e-Handbook of Statistical
-// Methods, 1.3.6.7.2), and beyond it the expansion in 1/df about the normal quantile (Abramowitz and Stegun, 26.7.5), which is right to
-// three decimals from 30 on.
+// studentT is the 97.5 % quantile of Student's t with df degrees of freedom, by the incomplete beta function (NIST Digital Library of
+// Mathematical Functions, 8.17; Abramowitz and Stegun, 26.7.1).
 func studentT(df int) float64 {
-	table := [...]float64{
-		12.706, 4.303, 3.182, 2.776, 2.571, 2.447, 2.365, 2.306, 2.262, 2.228, 2.201, 2.179, 2.160, 2.145, 2.131,
-		2.120, 2.110, 2.101, 2.093, 2.086, 2.080, 2.074, 2.069, 2.064, 2.060, 2.056, 2.052, 2.048, 2.045, 2.042,
-	}
 	if df < 1 {
 		return math.Inf(1)
 	}
-	if df <= len(table) {
-		return table[df-1]
-	}
-	const z = 1.959964
-	n := float64(df)
-	return z + (z*z*z+z)/(4*n) + (5*math.Pow(z, 5)+16*z*z*z+3*z)/(96*n*n)
+	x := mathext.InvRegIncBeta(float64(df)/2, 0.5, 1-Confidence)
+	return math.Sqrt(float64(df) * (1 - x) / x)
 }

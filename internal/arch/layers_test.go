@@ -188,6 +188,7 @@ var linked = []string{
 	"github.com/spf13/cobra", "github.com/spf13/pflag", "github.com/inconshreveable/mousetrap",
 	"go.yaml.in/yaml/v4", "github.com/google/jsonschema-go", "golang.org/x/term", "golang.org/x/sys",
 	"github.com/go-analyze/charts", // decision 0009
+	"gonum.org/v1/gonum",           // decision 0011
 }
 
 func TestShuntLinksFewModules(t *testing.T) {
