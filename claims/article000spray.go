@@ -42,7 +42,7 @@ buckets.`,
 			{"congestions of 10 ms that any refresh of 200 ms meets", "%", "arithmetic", "episodes met", Rule{}},
 			{"packets in 200 ms at 200 Gbit/s", "", "arithmetic", "packets in a refresh", Rule{}},
 		},
-		Reading: `What is slow for good is answered, with a curve that comes to rest; the article's own step, all to one path, swings and loses. No congestion lasts 200 ms: that is more
+		Reading: `What is slow for good is answered, with a curve that comes to rest; the article's own step, all to one path, swings and gains nothing. No congestion lasts 200 ms: that is more
 than a million packets. And a leaf that reads its own ports sees nothing of a link behind the spine.`,
 	}, {
 		ID: "S0.3a", Article: a, Kind: Simulated,
@@ -197,7 +197,7 @@ true a period ago is true now; it takes readings that never come, of a NIC that 
 		Measure: Measure{"messages of a host behind it that never end, with context ids", "%", "context-ids", "checksum lost", Exactly(100)},
 		Beside:  []Measure{{"without context ids", "%", "context-ids", "checksum lost without", Rule{}}},
 		Reading: `A device that verifies checksums drops all of it; plain RoCEv2 leaves the checksum at zero and passes, as do ICMP and TCP, whose checksums are right. Whether a cloud's security
-group verifies checksums is not told by any public document; shunt spray renders the rule that lets them through.`,
+group verifies checksums, its documents do not say as far as we know; shunt spray renders the rule that lets them through.`,
 	}, {
 		ID: "S0.16b", Article: a, Kind: Computed,
 		Says: "never-seen combinations of path id and time hash name an attack", Figure: "by the 3rd packet",

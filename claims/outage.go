@@ -4,7 +4,7 @@ import "fmt"
 
 func timeoutExperiments() []Experiment {
 	return []Experiment{{
-		Name: "timeout", Version: 1, Exact: true, Cost: 0.3, Files: []string{"flap.yaml"},
+		Name: "timeout", Version: 2, Exact: true, Cost: 0.3, Files: []string{"flap.yaml"},
 		Method: `Two hosts and one path that goes down under a message, for 5 ms or for good. The NICs wait 4.096 us x 2^n for an acknowledgement (InfiniBand
 specification, 9.7.6.1.3) and try seven times more, with n as NCCL_IB_TIMEOUT sets it: 5, 14, 20 (the default since NCCL 2.23). Measured are the time from the
 loss to the end of the job after a flap of 5 ms, and the time until the QP gives up where the path does not come back.`,
@@ -34,7 +34,7 @@ func timeouts(t *Trial) (Values, error) {
 			}
 			v[fmt.Sprintf("flap %d", n)] = (float64(r.Summary.End.PS())/1e6 - lost) / 1000
 		}
-		if r, err = t.run("flap.yaml", set, "faults[0].for=100s", "faults[0].detect=100s"); err != nil {
+		if r, err = t.run("flap.yaml", set, "faults=[{kind: link-down, link: [leaf0, spine0], at: 200us}]"); err != nil {
 			return nil, err
 		}
 		if r.Summary.Stalled { // the last event is the one with which the QP gave up

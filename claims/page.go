@@ -107,7 +107,11 @@ func (r *Report) article(b *strings.Builder, a Article) {
 
 // paragraph writes what there is to say of one claim.
 func (o *Outcome) paragraph(b *strings.Builder) {
-	fmt.Fprintf(b, "%s\n", wrap(fmt.Sprintf("*%s: %s.* **%s** (%s). %s", o.Says, o.Figure, upperFirst(string(o.Verdict)), o.Kind, o.Reading)))
+	kind := ""
+	if o.Kind != NoTest {
+		kind = fmt.Sprintf(" (%s)", o.Kind)
+	}
+	fmt.Fprintf(b, "%s\n", wrap(fmt.Sprintf("*%s: %s.* **%s**%s. %s", upperFirst(o.Says), o.Figure, upperFirst(string(o.Verdict)), kind, o.Reading)))
 	if o.Measure == nil {
 		return
 	}
