@@ -3,7 +3,7 @@
 //
 // This package parses flags, wires the packages together and prints. It decides nothing about networks.
 // Read main.go and root.go (the way in and out), explain.go (the main verb), simulate.go (a scenario),
-// sim.go, perf.go, compare.go, sweep.go (runs without a question) with tables.go and plots.go, hash.go with hashtext.go, codes.go, spray.go (a verb with verbs
+// sim.go, perf.go, compare.go, sweep.go (runs without a question) with tables.go and plots.go, claims.go, hash.go with hashtext.go, codes.go, spray.go (a verb with verbs
 // of its own, a file each), then terminal.go and progress.go (manners) and crash.go.
 package main
 
