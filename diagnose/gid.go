@@ -49,7 +49,10 @@ func (v *View) roce() answer {
 		return no // the job told what it uses; other ports of the hosts do not matter
 	}
 	for _, e := range v.rdmaErrors() {
-		if e.Local.Is4In6() { // GIDs of InfiniBand hold a GUID, never an IPv4 address
+		if e.Local.Is4In6() || e.Remote.Is4In6() { // GIDs of InfiniBand hold a GUID, never an IPv4 address
+			return yes
+		}
+		if e.What == "UCX" && strings.Contains(e.Text, "/RoCE (synd") {
 			return yes
 		}
 	}

@@ -70,7 +70,7 @@ func checkNeighbor(v *View) Verdict {
 			return found(f)
 		}
 	}
-	if f, ok := v.unresolvedByCall(broken); ok {
+	if f, ok := v.unresolvedByCall(broken); ok && read == 0 {
 		return found(f)
 	}
 	switch {

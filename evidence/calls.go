@@ -1,6 +1,10 @@
 package evidence
 
-import "github.com/shunt-network/shunt/units"
+import (
+	"net/netip"
+
+	"github.com/shunt-network/shunt/units"
+)
 
 // Call is one measured collective: a row of nccl-tests, a record of NCCL's inspector, or a call in a simulated run.
 type Call struct {
@@ -75,7 +79,10 @@ type Perftest struct {
 	Rows       []PerftestRow
 	Status     Value[int] // work completion status it failed with
 	Syndrome   int
-	Conflict   Source // "Conflicting CPU frequency values", which is harmless for bandwidth; zero where not printed
+	LocalGID   Value[netip.Addr]
+	RemoteGID  Value[netip.Addr]
+	Failed     Value[string] // what the test could not do before it sent: "register memory", "set up a QP"
+	Conflict   Source        // "Conflicting CPU frequency values", which is harmless for bandwidth; zero where not printed
 	From       Source
 }
 

@@ -43,11 +43,13 @@ type Log struct {
 	// Of the process torchrun's report is about at the moment.
 	failedHost string
 	failedRank int
+
+	failed int // index of the event that UCX's next line tells more about, -1 for none
 }
 
 // New makes a reader that writes into inv, and its events through events.
 func New(inv *evidence.Inventory, events *fragment.Events) *Log {
-	return &Log{inv: inv, events: events, failedRank: -1}
+	return &Log{inv: inv, events: events, failedRank: -1, failed: -1}
 }
 
 // Parse reads a log into the fragment's inventory.
@@ -80,6 +82,8 @@ func (l *Log) Line(f *fragment.Fragment, line []byte, n int) Source {
 	switch {
 	case bytes.Contains(line, []byte("(synd 0x")):
 		return l.ucx(f, line, n)
+	case bytes.Contains(line, []byte(" [rqpn ")):
+		return l.request(line)
 	case bytes.Contains(line, []byte("[btl_tcp_")):
 		l.mpi(f, line, n)
 		return OpenMPI

@@ -2,6 +2,7 @@ package joblog
 
 import (
 	"bytes"
+	"net/netip"
 	"strconv"
 
 	"github.com/shunt-network/shunt/collect/fragment"
@@ -63,6 +64,42 @@ func (l *Log) ucx(f *fragment.Fragment, line []byte, n int) Source {
 			break
 		}
 	}
+	before := len(l.inv.NCCL.Events)
 	l.add(e, line)
+	l.failed = -1
+	if len(l.inv.NCCL.Events) > before {
+		l.failed = before
+	}
+	return UCX
+}
+
+// request reads the second line UCX prints of a completion in error: where the request was to go, by LID on InfiniBand and by
+// GID on RoCE.
+//
+//	[node1:7391:0:7391] ib_mlx5_log.c:177  DCI QP 0x14e4 wqe[0]: SEND s-e [rqpn 0x2248a rmac .. sgix 0 dgid fe80::1 tc 0] [inl len 18]
+//	[node1:7391:0:7391] ib_mlx5_log.c:177  DCI QP 0x10f3a wqe[446]: SEND s-e [rqpn 0x32ca rlid 19352] [inl len 20]
+func (l *Log) request(line []byte) Source {
+	if l.failed < 0 || l.failed >= len(l.inv.NCCL.Events) {
+		return UCX
+	}
+	e := &l.inv.NCCL.Events[l.failed]
+	l.failed = -1
+	if pid, _ := numberAfter(between(line, "[", "]"), ":"); e.Process != 0 && int(pid) != e.Process {
+		return UCX
+	}
+	to := between(line, "[rqpn ", "]")
+	if lid, ok := numberAfter(to, "rlid "); ok {
+		e.Peer = "LID " + strconv.FormatInt(lid, 10)
+	}
+	if index, ok := numberAfter(to, "sgix "); ok {
+		e.GIDIndex, e.HasGIDIndex = int(index), true
+	}
+	if _, rest, ok := bytes.Cut(to, []byte("dgid ")); ok {
+		word, _, _ := bytes.Cut(rest, []byte(" "))
+		if a, err := netip.ParseAddr(string(word)); err == nil {
+			e.Remote = netip.AddrFrom16(a.As16())
+			e.Peer = a.Unmap().String()
+		}
+	}
 	return UCX
 }

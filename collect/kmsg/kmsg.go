@@ -54,6 +54,8 @@ var named = []source{
 		{b("health compromised"), "nic health"},
 		{b("Fatal error"), "nic health"},
 		{b("assert_var"), "nic health"},
+		{b("Will cause a leak of a command resource"), "nic health"}, // a command the firmware never answered (cmd.c)
+		{b("TX timeout detected"), "netdev watchdog"},
 		{b("AER"), "aer"},
 	}},
 	{b("NVRM: Xid"), []message{{nil, "xid"}}},

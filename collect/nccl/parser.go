@@ -14,6 +14,7 @@ import (
 	"bytes"
 	"io"
 	"slices"
+	"strings"
 
 	"github.com/shunt-network/shunt/collect/fragment"
 	"github.com/shunt-network/shunt/collect/lines"
@@ -145,7 +146,7 @@ func (l *Log) bare(f *fragment.Fragment, line []byte, i, n int) Source {
 // next line (getNcclErrorDetailStr in torch/csrc/distributed/c10d/NCCLUtils.cpp).
 var lastErrorWord = []byte("Last error:")
 
-// lastError reads the message. Where a log of NCCL was read the warning stands there, with its host.
+// lastError reads the message. Where the warning stands in a log of NCCL, too, that one counts, with its host.
 func (l *Log) lastError(f *fragment.Fragment, line []byte, n int) bool {
 	text := line
 	if i := bytes.Index(line, lastErrorWord); i >= 0 {
@@ -157,9 +158,9 @@ func (l *Log) lastError(f *fragment.Fragment, line []byte, n int) bool {
 		return l.expected
 	}
 	l.expected = false
-	if !l.inv.NCCL.HasLog {
-		m := message{header: header{level: levelWarn, msg: text, text: text}, name: f.Host, at: f.At(n)}
-		l.warn(&m)
+	m := message{header: header{level: levelWarn, msg: text, text: text}, name: f.Host, at: f.At(n)}
+	l.warn(&m)
+	if len(l.secondhand) < fragment.MaxEvents { // every rank repeats it, and no more than these are kept
 		l.secondhand = append(l.secondhand, m.at)
 	}
 	return true
@@ -183,8 +184,14 @@ func (l *Log) plain(f *fragment.Fragment, line []byte, n int) Source {
 func (l *Log) Finish() {
 	n := &l.inv.NCCL
 	l.bounds.write(n)
-	if n.HasLog && len(l.secondhand) > 0 {
-		n.Events = slices.DeleteFunc(n.Events, func(e evidence.Event) bool { return slices.Contains(l.secondhand, e.From) })
+	repeated := func(e evidence.Event) bool { return slices.Contains(l.secondhand, e.From) }
+	logged := func(e evidence.Event) bool {
+		return slices.ContainsFunc(n.Events, func(o evidence.Event) bool {
+			return o.From != e.From && !repeated(o) && strings.Contains(o.Text, e.Text)
+		})
+	}
+	if len(l.secondhand) > 0 {
+		n.Events = slices.DeleteFunc(slices.Clone(n.Events), func(e evidence.Event) bool { return repeated(e) && logged(e) })
 	}
 }
 

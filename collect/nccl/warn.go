@@ -51,6 +51,8 @@ func (l *Log) warn(m *message) {
 			e.Errno = string(bytes.TrimSpace(before(err, "(")))
 		}
 		l.event(m, e)
+	case bytes.HasPrefix(msg, []byte("Message truncated")): // misc/socket.cc, bootstrap.cc
+		l.event(m, evidence.Event{Kind: evidence.CollectiveMismatch, What: string(msg)})
 	case bytes.Contains(msg, []byte("ismatch")) && bytes.Contains(msg, []byte("local")):
 		l.event(m, evidence.Event{Kind: evidence.CollectiveMismatch, What: string(msg)})
 	case l.socketTrouble(m):

@@ -8,6 +8,7 @@ import (
 	"bytes"
 	"io"
 	"math"
+	"net/netip"
 	"strconv"
 	"strings"
 
@@ -38,6 +39,7 @@ type Test struct {
 	rows  bool // a head of columns was seen and its rows follow
 	unit  float64
 	title string
+	far   bool // the GID that follows is the peer's
 }
 
 // New makes a reader for one input.
@@ -52,7 +54,7 @@ func Parse(r io.Reader, f *fragment.Fragment) error {
 // heads begin lines that no other tool prints.
 var heads = [][]byte{
 	[]byte("Number of qps   :"), []byte("Dual-port       :"), []byte("Conflicting CPU frequency values"), []byte("CQ Moderation   :"),
-	[]byte("Connection type : "), []byte("rdma_cm QPs"),
+	[]byte("Connection type : "), []byte("rdma_cm QPs"), []byte("Couldn't allocate MR"), []byte("Unable to Connect the HCA's through the link"),
 }
 
 // Starts tells whether a line is one only perftest prints.
@@ -126,6 +128,15 @@ func (t *Test) Line(line []byte, n int) bool {
 	case strings.HasPrefix(trimmed, "Conflicting CPU frequency"):
 		t.begin(n)
 		t.run().Conflict = t.f.At(n)
+	case refusal(trimmed) != "":
+		t.begin(n)
+		if run := t.run(); !run.Failed.Known() {
+			run.Failed = evidence.Known(refusal(trimmed), t.f.At(n))
+		}
+	case strings.HasPrefix(trimmed, "local address:"), strings.HasPrefix(trimmed, "remote address:"):
+		t.far = trimmed[0] == 'r'
+	case strings.HasPrefix(trimmed, "GID:"):
+		t.gid(trimmed, n)
 	case t.rows && trimmed[0] >= '0' && trimmed[0] <= '9':
 		t.row(strings.Fields(trimmed), n)
 	case strings.Contains(s, ":"):
@@ -134,6 +145,41 @@ func (t *Test) Line(line []byte, n int) bool {
 		return false
 	}
 	return true
+}
+
+// refusal tells what a test could not do before it sent anything (src/perftest_resources.c), "" for any other line.
+func refusal(s string) string {
+	switch {
+	case strings.HasPrefix(s, "Couldn't allocate MR"), strings.EqualFold(s, "failed to create mr"):
+		return "register memory"
+	case strings.HasPrefix(s, "Failed to modify QP") && strings.Contains(s, " to RT"):
+		return "set up a QP"
+	}
+	return ""
+}
+
+// gid reads the 16 bytes of a GID, in decimal: "GID: 00:00:00:00:00:00:00:00:00:00:255:255:192:00:02:01".
+func (t *Test) gid(s string, n int) {
+	parts := strings.Split(strings.TrimSpace(strings.TrimPrefix(s, "GID:")), ":")
+	var raw [16]byte
+	if len(parts) != len(raw) {
+		return
+	}
+	for i, p := range parts {
+		v, err := strconv.ParseUint(p, 10, 8)
+		if err != nil {
+			return
+		}
+		raw[i] = byte(v)
+	}
+	t.begin(n)
+	to := &t.run().LocalGID
+	if t.far {
+		to = &t.run().RemoteGID
+	}
+	if !to.Known() {
+		*to = evidence.Known(netip.AddrFrom16(raw), t.f.At(n))
+	}
 }
 
 func (t *Test) run() *evidence.Perftest { return &t.f.Inv.Perftests[len(t.f.Inv.Perftests)-1] }

@@ -1,10 +1,12 @@
 package perftest
 
 import (
+	"net/netip"
 	"strings"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
+	"github.com/google/go-cmp/cmp/cmpopts"
 
 	"github.com/shunt-network/shunt/collect/fragment"
 	"github.com/shunt-network/shunt/evidence"
@@ -22,7 +24,36 @@ func read(t testing.TB, text string) []evidence.Perftest {
 
 func at(line int) evidence.Source { return evidence.Source{File: "f", Line: line} }
 
-var values = cmp.AllowUnexported(evidence.Value[int]{}, evidence.Value[string]{}, evidence.Value[bool]{})
+var values = cmp.Options{
+	cmp.AllowUnexported(evidence.Value[int]{}, evidence.Value[string]{}, evidence.Value[bool]{}, evidence.Value[netip.Addr]{}),
+	cmpopts.EquateComparable(netip.Addr{}),
+}
+
+// A test that could not begin says why, and with which addresses.
+func TestRefused(t *testing.T) {
+	got := read(t, ` Number of qps   : 1		Transport type : IB
+ Link type       : Ethernet
+ local address: LID 0000 QPN 0x003b PSN 0xab3a5e RKey 0x015b1a VAddr 0x007f72e9620000
+ GID: 00:00:00:00:00:00:00:00:00:00:00:00:00:00:00:00
+ remote address: LID 0000 QPN 0x003c PSN 0x65b096 RKey 0x014d0c VAddr 0x007fcb322d5000
+ GID: 00:00:00:00:00:00:00:00:00:00:255:255:192:00:02:01
+Failed to modify QP 59 to RTR
+ Unable to Connect the HCA's through the link
+$ ib_write_bw -d mlx5_0 192.0.2.1
+Couldn't allocate MR
+failed to create mr
+ GID: 00:300:00:00:00:00:00:00:00:00:00:00:00:00:00:00
+ GID: 1:2
+`)
+	want := []evidence.Perftest{
+		{QPs: evidence.Known(1, at(1)), LinkLayer: evidence.Known("Ethernet", at(2)), LocalGID: evidence.Known(netip.IPv6Unspecified(), at(4)),
+			RemoteGID: evidence.Known(netip.MustParseAddr("::ffff:192.0.2.1"), at(6)), Failed: evidence.Known("set up a QP", at(7)), From: at(1)},
+		{Test: "ib_write_bw -d mlx5_0 192.0.2.1", Failed: evidence.Known("register memory", at(10)), From: at(10)},
+	}
+	if diff := cmp.Diff(want, got, values); diff != "" {
+		t.Error(diff)
+	}
+}
 
 func TestBandwidth(t *testing.T) {
 	got := read(t, `$ ib_write_bw -d mlx5_0 --use_cuda=0 --report_gbits 192.0.2.1
