@@ -124,28 +124,28 @@ func TestLadderSprayingSchemes(t *testing.T) {
 	t.Parallel()
 	got := map[string][damages]seen{}
 	var table strings.Builder
-	fmt.Fprintf(&table, "%d seeds; worst flow (least to most over seeds) and mean flow, in times of a flow alone; theirs: worst flow of an independent model\n", schemeSeeds)
-	fmt.Fprintf(&table, "%-26s", "")
+	table.WriteString("| scheme |")
 	for d := range damages {
-		fmt.Fprintf(&table, " %36s", d)
+		fmt.Fprintf(&table, " %s | mean |", d)
 	}
-	table.WriteString("   late on symmetric, by p99\n")
+	table.WriteString(" late, p99 of by how many |\n|---|" + strings.Repeat("---|", 2*int(damages)+1) + "\n")
 	for _, s := range schemes {
 		var list [damages]seen
-		fmt.Fprintf(&table, "%-26s", s.name)
+		fmt.Fprintf(&table, "| %s |", s.name)
 		for d := range damages {
 			list[d] = sideBySide(t, s, d)
 			x := list[d]
-			theirs := "     -"
+			theirs := ""
 			if !math.IsNaN(s.theirs[d]) {
-				theirs = fmt.Sprintf("%6.2f", s.theirs[d])
+				theirs = fmt.Sprintf(", *%.2f*", s.theirs[d])
 			}
-			fmt.Fprintf(&table, " %5.2f (%.2f to %.2f) %5.2f, theirs %s", x.worst, x.least, x.most, x.mean, theirs)
+			fmt.Fprintf(&table, " %.2f (%.2f to %.2f)%s | %.2f |", x.worst, x.least, x.most, theirs, x.mean)
 		}
-		fmt.Fprintf(&table, "   %4.1f %% %4.0f\n", 100*list[unharmed].late, list[unharmed].p99)
+		fmt.Fprintf(&table, " %.0f %%, %.0f |\n", 100*list[unharmed].late, list[unharmed].p99)
 		got[s.name] = list
 	}
 	t.Log("\n" + table.String())
+	shownIn(t, "../docs/spraying.md", "schemes", table.String())
 	of := func(d damage, pick func(seen) float64, names ...string) (list []float64) {
 		for _, name := range names {
 			x, ok := got[name]
