@@ -23,7 +23,9 @@ var reorderingCause = Cause{
 	Code:  "R030",
 	Title: "packets that overtake each other are taken for lost",
 	Needs: "out-of-sequence and NAK counters of the NICs, and drop and error counters of the switches",
-	Check: checkReordering,
+	// What is sent again fills queues, now at one port and now at another.
+	Explains: []string{"L041", "L042"},
+	Check:    checkReordering,
 }
 
 // overtakenNICs is the share of NICs that must have met packets out of sequence for a scheme of the fabric, rather than one

@@ -258,7 +258,7 @@ func TestSprayCauses(t *testing.T) {
 
 		{"checksums dropped at one host", causeChecksumDropped, func() *plant {
 			p := sprayed().dead(to("host5"))
-			p.inv.Flows = append(p.inv.Flows, evidence.Flow{Src: "host5", Dst: "host1", Application: "backup", Bytes: units.MB, From: plantSource})
+			p.inv.Flows = append(p.inv.Flows, evidence.Flow{Src: "host5", Dst: "host1", Application: "backup", Bytes: units.MB, Timed: true, End: units.At(int64(units.Millisecond)), From: plantSource})
 			return p
 		}, "host5", "does not pass to and from host5: 7 pairs time out", 0},
 		{"checksums dropped between two hosts", causeChecksumDropped, func() *plant {
@@ -338,6 +338,25 @@ func TestSprayCauses(t *testing.T) {
 				t.Errorf("incomplete: %+v", f)
 			}
 		})
+	}
+}
+
+// How sure it is that checksums are what is dropped rests on what else passes.
+func TestChecksumDroppedIsAsSureAsWhatPasses(t *testing.T) {
+	bad := func(a, b string) bool { return a == "host5" || b == "host5" }
+	p := sprayed().dead(bad)
+	f := check(t, causeChecksumDropped, p).Findings[0]
+	if f.Confidence != possible || f.Severity != Warning || !strings.Contains(f.Settle, "ping") {
+		t.Errorf("nothing else was seen: %v, %v, settle %q", f.Confidence, f.Severity, f.Settle)
+	}
+	// A sample that was never answered proves nothing.
+	p.inv.Flows = append(p.inv.Flows, evidence.Flow{Src: "host5", Dst: "host1", Application: "backup", Bytes: units.MB, Timed: true, From: plantSource})
+	if f := check(t, causeChecksumDropped, p).Findings[0]; f.Confidence != possible {
+		t.Errorf("one sample: %v", f.Confidence)
+	}
+	p.inv.NetTests = []evidence.NetTest{{Tool: "iperf3", Test: "tcp", Host: "host1", Peer: "host5", From: plantSource}}
+	if f := check(t, causeChecksumDropped, p).Findings[0]; f.Confidence != named || f.Severity != Critical || len(f.Not) == 0 {
+		t.Errorf("TCP passes: %v, %v, not %q", f.Confidence, f.Severity, f.Not)
 	}
 }
 

@@ -97,7 +97,8 @@ func (v *View) otherTraffic(a, b string) (all []otherTraffic) {
 		}
 	}
 	for _, f := range v.Inv.Flows {
-		if f.Application != evidence.RoCE && f.Bytes > 0 && between(f.Src, f.Dst) {
+		// A sample is taken where the sender enters the fabric, and so proves nothing of the other end; a flow that went on for a while was answered.
+		if f.Application != evidence.RoCE && f.Timed && f.Start.Before(f.End) && between(f.Src, f.Dst) {
 			all = append(all, otherTraffic{f.Application + " " + f.Src + " -> " + f.Dst, true, f.From.String()})
 		}
 	}
@@ -161,8 +162,11 @@ func (v *View) checksumDroppedFinding(dead []brokenPair, told bool) Finding {
 	switch {
 	case passed > 0 && told:
 		f.Confidence = named
-	case passed > 0 || told:
+	case passed > 0:
 		f.Confidence = likely
+	default: // nothing shows that the way between them is open at all
+		f.Severity = Warning
+		f.Settle = "ping and iperf3 between the two hosts: they must pass; then " + f.Settle
 	}
 	f.Evidence = append(f.Evidence, v.jobRows()...)
 	return f
