@@ -17,11 +17,10 @@ func article000() []Claim {
 // baseline are the figures about what spraying and hashing do to a job.
 func baseline() []Claim {
 	const a Article = "000"
-	none := math.NaN()
 	return []Claim{{
 		ID: "S0.1a", Article: a, Kind: Simulated,
 		Says: "a large flow sprayed over four 200G paths to receivers that keep order: all_reduce", Figure: "38 us -> 112 us",
-		Measure: Measure{"sprayed to one path", "ratio", "spraying", "ordered to one", About(112.0/38, 0.1, 1)},
+		Measure: Measure{"sprayed to one path", "ratio", "spraying", "ordered to one", About(112.0/38, 1)},
 		Beside: []Measure{
 			{"one path without contention", "us", "spraying", "one", Rule{}}, {"sprayed, receiver in order", "us", "spraying", "ordered", Rule{}},
 			{"sprayed, receiver that places", "us", "spraying", "placed", Rule{}}, {"per-flow hashing", "us", "spraying", "hashed", Rule{}},
@@ -50,21 +49,21 @@ against; that retransmissions rise is all that can be said.`,
 	}, {
 		ID: "S0.1e", Article: a, Kind: Simulated,
 		Says: "per-flow hashing over four paths: deviation of the calls", Figure: "41 +- 8.7 us",
-		Measure: Measure{"deviation over draws of the hash", "us", "spraying", "hashed deviation", About(8.7, 0.25, 0)},
+		Measure: Measure{"deviation over draws of the hash", "us", "spraying", "hashed deviation", About(8.7, 0)},
 		Beside:  []Measure{{"all_reduce", "us", "spraying", "hashed", Rule{}}},
 		Reading: `The deviation is between draws: flows that hash to one path halve each other's rate and the others do not. Within one draw calls are alike. Four flows on four paths
 are few, so the spread is large; with more, smaller flows it falls.`,
 	}, {
 		ID: "S0.1f", Article: a, Kind: Simulated,
 		Says: "per-flow hashing over four paths: peak bandwidth against one path", Figure: "+23 %",
-		Measure: Measure{"best call to one path of 200 Gbit/s", "%", "spraying", "hashed peak", About(23, 0.25, 0)},
+		Measure: Measure{"best call to one path of 200 Gbit/s", "%", "spraying", "hashed peak", About(23, 0)},
 		Beside:  []Measure{{"one path of 200 Gbit/s, which two flows of each leaf share", "us", "spraying", "narrow", Rule{}}},
 		Reading: `Read literally, as one of the four links with all traffic on it. How much more four links give depends on how many flows share the one: two flows of a leaf each at
 full rate gain up to twofold. That the mean stays at 41 us while the peak rises by 23 % fits one flow and a bit to a link.`,
 	}, {
 		ID: "S0.1g", Article: a, Kind: Simulated,
 		Says: "spraying with a receiver that reorders against per-flow hashing: overall efficiency", Figure: "over +40 %",
-		Measure: Measure{"throughput gained", "%", "spraying", "efficiency", Between(40, math.Inf(1), 0, 0)},
+		Measure: Measure{"throughput gained", "%", "spraying", "efficiency", Between(40, math.Inf(1), 0)},
 		Reading: `The gain is what collisions cost under hashing, on the mean over draws of the hash.`,
 	}, {
 		ID: "S0.1h", Article: a, Kind: Derived,
@@ -82,7 +81,7 @@ full rate gain up to twofold. That the mean stays at 41 us while the peak rises 
 	}, {
 		ID: "S0.4a", Article: a, Kind: Simulated,
 		Says: "a sprayed QP with a receiver that keeps order: packets sent again", Figure: "12.7 %",
-		Measure: Measure{"go-back-N, all hosts sending", "% of packets", "receivers", "go-back-n", About(12.7, 0.25, 0)},
+		Measure: Measure{"go-back-N, all hosts sending", "% of packets", "receivers", "go-back-n", About(12.7, 0)},
 		Beside: []Measure{
 			{"go-back-N, a quarter of the hosts", "% of packets", "receivers", "go-back-n quarter", Rule{}},
 			{"go-back-N, half of the hosts", "% of packets", "receivers", "go-back-n half", Rule{}},
@@ -111,7 +110,7 @@ the receiver.`,
 	}, {
 		ID: "S0.4c", Article: a, Kind: Simulated,
 		Says: "a sprayed QP in trouble: NACKs", Figure: "237 in a second",
-		Measure: Measure{"NAKs of a QP, go-back-N, sprayed at full rate", "in a second", "spraying", "naks", About(237, 0.25, none)},
+		Measure: Measure{"NAKs of a QP, go-back-N, sprayed at full rate", "in a second", "spraying", "naks", Near(237)},
 		Reading: `Sprayed at full rate a QP gets a NAK every few dozen packets, which at millions of packets a second is orders of magnitude above 237. The figure fits a QP that hardly sends, or
 one of which only a few packets in a million take another way.`,
 	}, {
@@ -122,13 +121,13 @@ have logged it either: it does not know which packets were sent before.`,
 	}, {
 		ID: "S0.8a", Article: a, Kind: Simulated,
 		Says: "a loss below 1 in 100 000 on one path keeps PFC pausing", Figure: "one pause each 10 ms",
-		Measure: Measure{"pause frames in 10 ms", "frames", "lossy-path", "pauses", About(1, 0.25, 0)},
+		Measure: Measure{"pause frames in 10 ms", "frames", "lossy-path", "pauses", About(1, 0)},
 		Beside:  []Measure{{"lost", "% of packets", "lossy-path", "lost", Rule{}}, {"sent again", "% of packets", "lossy-path", "again", Rule{}}},
 		Reading: `A lost packet fills no buffer, so nobody is paused; PFC knows nothing of losses. Where pauses come at a steady pace, something fills a queue at that pace.`,
 	}, {
 		ID: "S0.8b", Article: a, Kind: Simulated,
 		Says: "delays that differ by 1.8 ns cost equal paths throughput", Figure: "12 to 18 %",
-		Measure: Measure{"what the differences of delay cost an all-to-all", "%", "equal-paths", "cost of skew", Between(12, 18, 0.1, 0)},
+		Measure: Measure{"what the differences of delay cost an all-to-all", "%", "equal-paths", "cost of skew", Between(12, 18, 0)},
 		Beside: []Measure{
 			{"deviation of what the uplinks carry", "%", "equal-paths", "unevenness", Rule{}}, {"the same with equal delays", "%", "equal-paths", "unevenness alike", Rule{}},
 			{"1.8 ns at 200 Gbit/s", "bytes", "arithmetic", "skew", Rule{}},
@@ -138,7 +137,7 @@ or without a difference in delay. 1.8 ns are 45 bytes of wire and move no packet
 	}, {
 		ID: "S0.8c", Article: a, Kind: Derived,
 		Says: "light in fibre", Figure: "about 5 ns a metre",
-		Measure: Measure{"group index over the speed of light", "ns/m", "arithmetic", "fibre", About(5, 0.05, none)},
+		Measure: Measure{"group index over the speed of light", "ns/m", "arithmetic", "fibre", Near(5)},
 		Reading: `So 1.8 ns are 37 cm of fibre.`,
 	}, {
 		ID: "S0.8d", Article: a, Kind: NoTest,

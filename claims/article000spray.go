@@ -1,11 +1,8 @@
 package claims
 
-import "math"
-
 // engineClaims are the figures of article 000 about buckets, weights and what goes by them.
 func engineClaims() []Claim {
 	const a Article = "000"
-	none := math.NaN()
 	return []Claim{{
 		ID: "S0.2a", Article: a, Kind: Computed,
 		Says: "hashing QPN, UDP ports and addresses into buckets gives every packet a path of its own", Figure: "each packet",
@@ -26,7 +23,7 @@ several paths they do less harm.`,
 	}, {
 		ID: "S0.2c", Article: a, Kind: Computed,
 		Says: "finer than per-flow hashing", Figure: "32 times",
-		Measure: Measure{"whole QPs to the smallest move of a bucket, literal key", "ratio", "buckets", "finer literal", About(32, 0.05, 1)},
+		Measure: Measure{"whole QPs to the smallest move of a bucket, literal key", "ratio", "buckets", "finer literal", About(32, 1)},
 		Beside:  []Measure{{"with the PSN in the key", "ratio", "buckets", "finer psn", Rule{}}},
 		Reading: `With the literal key a bucket holds whole QPs, so nothing smaller than a QP can be moved: no finer than hashing. With the PSN in it the figure holds for four large flows on 128
 buckets.`,
@@ -93,14 +90,14 @@ times better, and a number that was given to the path, apart from its quality, m
 	}, {
 		ID: "S0.7a", Article: a, Kind: Computed,
 		Says: "1024 flow ids of 128 GPUs under per-flow hashing: in the first 128 buckets", Figure: "67 %",
-		Measure: Measure{"flows in the first 128 of 1024 buckets", "%", "occupancy", "head", About(67, 0.05, 12.5)},
+		Measure: Measure{"flows in the first 128 of 1024 buckets", "%", "occupancy", "head", About(67, 12.5)},
 		Beside:  []Measure{{"with one source port for all QPs", "%", "occupancy", "head few keys", Rule{}}, {"a perfect hash", "%", "occupancy", "perfect head", Rule{}}},
 		Reading: `A working hash deals an eighth into an eighth, for these flows as for others. How many packets a flow has, or how small they are, does not enter it. 67 % would be a hash
 that is broken, or a count of something else.`,
 	}, {
 		ID: "S0.7b", Article: a, Kind: Computed,
 		Says: "the same: the last buckets are empty", Figure: "256",
-		Measure: Measure{"empty buckets at the end of 1024", "", "occupancy", "tail", About(256, 0.05, none)},
+		Measure: Measure{"empty buckets at the end of 1024", "", "occupancy", "tail", Near(256)},
 		Beside: []Measure{
 			{"with one source port for all QPs", "", "occupancy", "tail few keys", Rule{}}, {"empty buckets anywhere", "", "occupancy", "empty", Rule{}},
 			{"probability of it, power of ten", "", "arithmetic", "empty tail", Rule{}},
@@ -110,20 +107,20 @@ hash (polarisation), which shunt hash shows.`,
 	}, {
 		ID: "S0.9a", Article: a, Kind: Computed,
 		Says: "jitter of a spraying decision in software (DPDK)", Figure: "0.3 us -> 2.7 us",
-		Measure: Measure{"polling software", "us", "platforms", "jitter polling", About(2.7, 0.25, 0.3)},
+		Measure: Measure{"polling software", "us", "platforms", "jitter polling", About(2.7, 0.3)},
 		Beside:  []Measure{{"a pipeline with one clock", "us", "platforms", "jitter pipeline", Rule{}}, {"software with interrupts and a copy", "us", "platforms", "jitter interrupts", Rule{}}},
 		Reading: `The order of magnitude holds in the model, most of it from waiting for a burst. The article's list of seven steps has interrupts and copies, which DPDK does not.`,
 	}, {
 		ID: "S0.9b", Article: a, Kind: Computed,
 		Says: "AllReduce with the decision in software", Figure: "45 us -> 210 us",
-		Measure: Measure{"all_reduce with interrupts", "us", "platforms", "ring interrupts", About(210, 0.1, 45)},
+		Measure: Measure{"all_reduce with interrupts", "us", "platforms", "ring interrupts", About(210, 45)},
 		Beside:  []Measure{{"pipeline", "us", "platforms", "ring pipeline", Rule{}}, {"polling", "us", "platforms", "ring polling", Rule{}}},
 		Reading: `For a ring that takes the article's 45 us in a pipeline. Its list of steps comes near; three quarters of that are interrupt moderation and the copy, and software that polls, as DPDK
 does, has neither.`,
 	}, {
 		ID: "S0.11a", Article: a, Kind: Computed,
 		Says: "16K rules of a switch do not suffice past", Figure: "64 nodes",
-		Measure: Measure{"hosts from which the rules do not fit", "", "rules", "bites", About(65, 0.02, none)},
+		Measure: Measure{"hosts from which the rules do not fit", "", "rules", "bites", Near(65)},
 		Beside: []Measure{
 			{"with one QP a connection", "", "rules", "bites one qp", Rule{}}, {"with a ring instead of an all-to-all", "", "rules", "bites ring", Rule{}},
 		},
@@ -132,7 +129,7 @@ needs no rules for each QP at all: a design that has them made the problem.`,
 	}, {
 		ID: "S0.11b", Article: a, Kind: Computed,
 		Says: "overflow of the rule table before and after limit 32768 and a partition of 24K", Figure: "100 % -> 0 %",
-		Measure: Measure{"QPs without a rule at 65 hosts, 16K", "%", "rules", "overflow 65", About(100, 0.05, 0)},
+		Measure: Measure{"QPs without a rule at 65 hosts, 16K", "%", "rules", "overflow 65", About(100, 0)},
 		Beside: []Measure{
 			{"at 128 hosts, 16K", "%", "rules", "overflow 128", Rule{}}, {"at 128 hosts, 32K", "%", "rules", "overflow 128 raised", Rule{}},
 			{"hosts from which 32K do not fit", "", "rules", "bites raised", Rule{}}, {"hosts from which 24K do not fit", "", "rules", "bites partition", Rule{}},
@@ -155,14 +152,14 @@ values the reader checks.`,
 	}, {
 		ID: "S0.13a", Article: a, Kind: Simulated,
 		Says: "one congested link under spraying: throughput of the cluster", Figure: "over -50 %",
-		Measure: Measure{"throughput lost to 1 ms at a twentieth", "%", "storm", "throughput lost", Between(50, 100, 0, 0)},
+		Measure: Measure{"throughput lost to 1 ms at a twentieth", "%", "storm", "throughput lost", Between(50, 100, 0)},
 		Beside:  []Measure{{"with the pause told to the sprayer", "%", "storm", "lost feedback", Rule{}}, {"with per-flow hashing, of a job that is slower already", "%", "storm", "throughput lost hashed", Rule{}}},
 		Reading: `Every sprayed flow has a share of its packets on the slow path, so all of them wait for it, as claimed; how much of the job it is depends on how long the link is slow. Hashed
 flows that do not take it are spared, but their collisions cost more than the storm.`,
 	}, {
 		ID: "S0.13b", Article: a, Kind: Simulated,
 		Says: "fast feedback of pauses and a threshold of 65 % instead of 80 %: duration of the storm", Figure: "120 ms -> 8 ms",
-		Measure: Measure{"time held, after to before", "ratio", "storm", "both to before", About(8.0/120, 0.25, 1)},
+		Measure: Measure{"time held, after to before", "ratio", "storm", "both to before", About(8.0/120, 1)},
 		Beside: []Measure{
 			{"feedback alone", "ratio", "storm", "feedback to before", Rule{}}, {"the lower threshold alone", "ratio", "storm", "threshold to before", Rule{}},
 			{"before", "ms", "storm", "held", Rule{}},
@@ -172,7 +169,7 @@ earlier and more, as it must.`,
 	}, {
 		ID: "S0.14a", Article: a, Kind: Simulated,
 		Says: "link state handled on the wrong core: the split over two NICs of a host", Figure: "7:3",
-		Measure: Measure{"share of the fuller NIC, readings of one 300 us late", "%", "nic-split", "late", About(70, 0.05, 50)},
+		Measure: Measure{"share of the fuller NIC, readings of one 300 us late", "%", "nic-split", "late", About(70, 50)},
 		Beside: []Measure{
 			{"steps longer by", "%", "nic-split", "step", Rule{}},
 			{"without bursts: readings of one a period late", "%", "two-nics", "late", Rule{}},

@@ -9,7 +9,7 @@ func article001() []Claim {
 	list := []Claim{{
 		ID: "S1.1a", Article: a, Kind: Simulated,
 		Says: "interrupts of two 100G NICs on one core: gradient synchronisation", Figure: "3 times as long",
-		Measure: Measure{"all_reduce, one host's NICs at half rate", "ratio", "shared-core", "half", About(3, 0.1, 1)},
+		Measure: Measure{"all_reduce, one host's NICs at half rate", "ratio", "shared-core", "half", About(3, 1)},
 		Beside:  []Measure{{"the same without DCQCN", "ratio", "shared-core", "half uncontrolled", Rule{}}, {"all_reduce, one host's NICs at a third", "ratio", "shared-core", "third", Rule{}}},
 		Reading: `A job is as slow as its slowest host. Where one core serves two NICs that it could serve one by one, each gets half and the job takes at least twice as long; what comes on top is that
 the ring waits for every block of the slow host, and DCQCN's cuts. The simulator has no interrupts: it is given what a core lets through. RoCE moves data without interrupts, so it is mostly sockets that this
@@ -17,7 +17,7 @@ befalls.`,
 	}, {
 		ID: "S1.5a", Article: a, Kind: Simulated,
 		Says: "AllReduce in the switch instead of a ring", Figure: "+40 %",
-		Measure: Measure{"bandwidth gained, 32 MiB over eight hosts", "%", "in-network", "large", About(40, 0.25, 0)},
+		Measure: Measure{"bandwidth gained, 32 MiB over eight hosts", "%", "in-network", "large", About(40, 0)},
 		Beside:  []Measure{{"the bound 2(N-1)/N for eight", "%", "in-network", "bound", Rule{}}, {"gained at 64 KiB", "%", "in-network", "small", Rule{}}},
 		Reading: `Of a collective, 40 % is modest: where bytes decide up to 2(N-1)/N can be gained, and where steps do, more. Of a job it is a lot: with communication a share f of the step
 and a collective s times as fast the step gains 1/(1-f+f/s), so 40 % at s = 2 takes 57 % of exposed communication. The article does not say which it means.`,

@@ -1,12 +1,9 @@
 package claims
 
-import "math"
-
 // Claims of article 003, the network of an AI cluster in production.
 
 func article003() []Claim {
 	const a Article = "003"
-	none := math.NaN()
 	return []Claim{{
 		ID: "S3.1a", Article: a, Kind: NoTest,
 		Says: "a cluster whose configuration looks right reaches of its peak bandwidth", Figure: "30 to 40 %",
@@ -14,14 +11,14 @@ func article003() []Claim {
 	}, {
 		ID: "S3.3a", Article: a, Kind: Derived,
 		Says: "three tiers instead of two: cost", Figure: "doubles",
-		Measure: Measure{"switch ports for 128 hosts without oversubscription, three tiers to two", "ratio", "tiers", "ports", About(2, 0.1, 1)},
+		Measure: Measure{"switch ports for 128 hosts without oversubscription, three tiers to two", "ratio", "tiers", "ports", About(2, 1)},
 		Beside:  []Measure{{"links", "ratio", "tiers", "links", Rule{}}, {"links between far hosts", "ratio", "tiers", "hops", Rule{}}},
 		Reading: `A host needs three switch ports in two tiers (one down, a link of two up) and five in three: 1.67 times as many, with as many more optics. With oversubscription or smaller
 switches the factor changes.`,
 	}, {
 		ID: "S3.4a", Article: a, Kind: Simulated,
 		Says: "MoE training under per-flow hashing, where the AllReduce benchmark is fine: speed", Figure: "-40 %",
-		Measure: Measure{"training speed lost, against spraying", "%", "moe", "step lost", About(40, 0.25, 0)},
+		Measure: Measure{"training speed lost, against spraying", "%", "moe", "step lost", About(40, 0)},
 		Beside: []Measure{
 			{"all-to-all bandwidth lost", "%", "moe", "alltoall lost", Rule{}}, {"all_reduce bandwidth lost", "%", "moe", "all_reduce lost", Rule{}},
 			{"fullest uplink above its leaf's mean", "%", "moe", "hottest", Rule{}},
@@ -30,7 +27,7 @@ switches the factor changes.`,
 	}, {
 		ID: "S3.5a", Article: a, Kind: Simulated,
 		Says: "an ECN mark of 5 %: a 200G NIC falls to", Figure: "60 Gbit/s",
-		Measure: Measure{"rate with 8 KB to 32 KB, 5 %", "Gbit/s", "ecn", "low 5", About(60, 0.25, 187.5)},
+		Measure: Measure{"rate with 8 KB to 32 KB, 5 %", "Gbit/s", "ecn", "low 5", About(60, 187.5)},
 		Beside: []Measure{
 			{"8 KB to 32 KB, 1 %", "Gbit/s", "ecn", "low 1", Rule{}}, {"128 KB to 512 KB, 5 %", "Gbit/s", "ecn", "start 5", Rule{}},
 			{"no marking", "Gbit/s", "ecn", "off", Rule{}},
@@ -46,7 +43,7 @@ much better.`,
 	}, {
 		ID: "S3.6a", Article: a, Kind: Simulated,
 		Says: "hosts of MTU 1500 among hosts of 9000: performance", Figure: "halved",
-		Measure: Measure{"bandwidth lost with a path MTU of 1024 instead of 4096", "%", "path-mtu", "lost", About(50, 0.1, 0)},
+		Measure: Measure{"bandwidth lost with a path MTU of 1024 instead of 4096", "%", "path-mtu", "lost", About(50, 0)},
 		Reading: `RoCE is not fragmented: peers agree on a path MTU, or the connection fails. What a small one costs is headers, some percent. Fragments that halve throughput are IP's, in software.`,
 	}, {
 		ID: "S3.6b", Article: a, Kind: Derived,
@@ -82,13 +79,13 @@ much better.`,
 	}, {
 		ID: "S3.12b", Article: a, Kind: Simulated,
 		Says: "fixing the hash: throughput of MoE training", Figure: "+5 to 15 %",
-		Measure: Measure{"gained by hashing the destination QPN, 4 QPs", "%", "moe", "step gained qpn", Between(5, 15, 0.1, 0)},
+		Measure: Measure{"gained by hashing the destination QPN, 4 QPs", "%", "moe", "step gained qpn", Between(5, 15, 0)},
 		Beside:  []Measure{{"gained by spraying", "%", "moe", "step gained spray", Rule{}}},
 		Reading: `The gain depends on how much of a step waits for the all-to-all.`,
 	}, {
 		ID: "S3.13a", Article: a, Kind: Derived,
 		Says: "NCCL_IB_TIMEOUT=5 is a probe of", Figure: "about 50 ms",
-		Measure: Measure{"one try", "ms", "arithmetic", "timeout 5", About(50, 0.25, none)},
+		Measure: Measure{"one try", "ms", "arithmetic", "timeout 5", Near(50)},
 		Beside: []Measure{
 			{"all eight tries", "ms", "arithmetic", "timeout 5 tries", Rule{}}, {"until the QP gives up, simulated", "ms", "timeout", "gives up 5", Rule{}},
 			{"the exponent of 50 ms a try", "", "arithmetic", "exponent of 50 ms", Rule{}},

@@ -93,34 +93,38 @@ func TestJudge(t *testing.T) {
 	known := func(mean, low, high float64) Estimate {
 		return Estimate{Known: true, Mean: mean, Low: low, High: high, Interval: true}
 	}
-	nan := math.NaN()
 	for _, c := range []struct {
 		name string
 		rule Rule
 		e    Estimate
 		want Verdict
 	}{
-		{"inside the interval", About(3, 0, 1), known(2.8, 2.5, 3.1), Holds},
-		{"mean within the tolerance", About(3, 0.1, 1), known(2.75, 2.7, 2.8), Holds},
-		{"just outside the tolerance", About(3, 0.1, 1), known(2.69, 2.68, 2.695), Direction},
-		{"the other way", About(3, 0.1, 1), known(0.8, 0.7, 0.9), Fails},
-		{"no effect in the interval", About(3, 0.1, 1), known(1.5, 0.9, 2.1), Fails},
-		{"both the figure and no effect in the interval", About(3, 0.1, 1), known(2, 0.5, 3.5), Undecided},
-		{"a figure without a direction", About(3, 0.1, nan), known(5, 4, 6), Fails},
-		{"less than no effect, as claimed", About(-40, 0.1, 0), known(-20, -25, -15), Direction},
-		{"that there is no effect", About(0, 0, 0), known(0.1, -0.2, 0.4), Holds},
-		{"a range reached into", Between(12, 18, 0, 0), known(11, 9, 12.5), Holds},
-		{"a range missed upwards", Between(12, 18, 0, 0), known(30, 25, 35), Direction},
+		{"inside the interval", About(3, 1), known(2.8, 2.5, 3.1), Holds},
+		{"mean within the tolerance", About(3, 1), known(2.75, 2.7, 2.8), Holds},
+		{"just outside the tolerance", About(3, 1), known(2.49, 2.45, 2.495), Direction},
+		{"the effect counts and not the figure", About(70, 50), known(64, 63.5, 64.5), Direction},
+		{"a quarter of the effect", About(70, 50), known(66, 65.5, 66.5), Holds},
+		{"a range missed by less", Between(12, 18, 0), known(10, 9.8, 10.2), Holds},
+		{"a figure missed by a twentieth", Near(5), known(4.9, 4.9, 4.9), Holds},
+		{"a count missed by a twentieth", Exactly(100), known(95, 95, 95), Fails},
+		{"the other way", About(3, 1), known(0.8, 0.7, 0.9), Fails},
+		{"no effect in the interval", About(3, 1), known(1.5, 0.9, 2.1), Fails},
+		{"both the figure and no effect in the interval", About(3, 1), known(2, 0.5, 3.5), Undecided},
+		{"a figure without a direction", Near(3), known(5, 4, 6), Fails},
+		{"less than no effect, as claimed", About(-40, 0), known(-20, -25, -15), Direction},
+		{"that there is no effect", About(0, 0), known(0.1, -0.2, 0.4), Holds},
+		{"a range reached into", Between(12, 18, 0), known(11, 9, 12.5), Holds},
+		{"a range missed upwards", Between(12, 18, 0), known(30, 25, 35), Direction},
 		{"over a bound", AtMost(10), known(9, 7, 11), Fails},
 		{"within a bound", AtMost(10), known(9, 8, 10), Holds},
 		{"a bound from below", AtLeast(10), known(12, 10.5, 13), Holds},
-		{"at least so much, with a direction", Between(40, math.Inf(1), 0, 0), known(35, 28, 41), Direction},
+		{"at least so much, with a direction", Between(40, math.Inf(1), 0), known(35, 28, 41), Direction},
 		{"a direction alone", Above(0), known(5, 1, 9), Direction},
 		{"no direction", Above(0), known(5, -1, 11), Fails},
 		{"a direction downwards", Below(90), known(99, 99, 99), Fails},
-		{"one seed", About(3, 0.1, 1), estimate([]float64{3}, false), Undecided},
-		{"exact", About(3, 0.1, 1), estimate([]float64{3}, true), Holds},
-		{"nothing", About(3, 0.1, 1), Estimate{}, Undecided},
+		{"one seed", About(3, 1), estimate([]float64{3}, false), Undecided},
+		{"exact", About(3, 1), estimate([]float64{3}, true), Holds},
+		{"nothing", About(3, 1), Estimate{}, Undecided},
 		{"no rule", Rule{}, known(1, 1, 1), Untestable},
 	} {
 		if got := Judge(c.rule, c.e); got != c.want {

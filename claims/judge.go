@@ -23,23 +23,29 @@ func Verdicts() []Verdict { return []Verdict{Holds, Direction, Fails, Undecided,
 // Rule is what a quantity is held against: a range, of which one end may be infinite, and what would be no effect at all.
 type Rule struct {
 	Low, High float64 // the claimed figure, twice, or a range; infinite at the side where a bound has no end
-	Tolerance float64 // by which share of the figure a mean may miss it and still count as that figure
+	Miss      float64 // by how much a mean may miss it and still count as that figure, as a share of the effect, or of the figure where there is none
 	Neutral   float64 // the quantity if there were no effect; NaN where a figure has no direction
 	given     bool
 }
 
-// About is a figure that a mean may miss by a share of it. neutral is the quantity without any effect: 1 of a ratio, 0 of a loss.
-func About(figure, tolerance, neutral float64) Rule {
-	return Between(figure, figure, tolerance, neutral)
-}
+// Shares by which a mean may miss a figure. A quarter of the effect is what the validation ladder takes for practitioners' reports
+// (validation, group claims): the cluster that a figure is of is never described well enough to ask for more. The effect and not the figure counts, so that 70
+// against 50 is missed by 5 and not by 18. A figure without a direction may be missed by a tenth, and what can be counted by a hundredth.
+const (
+	missEffect  = 1.0 / 4
+	missFigure  = 1.0 / 10
+	missCounted = 1.0 / 100
+)
 
-// Exactly is a figure that follows or does not: within a hundredth, without a direction.
-func Exactly(figure float64) Rule { return Between(figure, figure, 0.01, math.NaN()) }
+// About is a figure with a direction; neutral is the quantity without any effect: 1 of a ratio, 0 of a loss.
+func About(figure, neutral float64) Rule { return Between(figure, figure, neutral) }
 
 // Between is a claimed range.
-func Between(low, high, tolerance, neutral float64) Rule {
-	return Rule{low, high, tolerance, neutral, true}
-}
+func Between(low, high, neutral float64) Rule { return Rule{low, high, missEffect, neutral, true} }
+
+// Near is a figure without a direction, Exactly one that can be counted.
+func Near(figure float64) Rule    { return Rule{figure, figure, missFigure, math.NaN(), true} }
+func Exactly(figure float64) Rule { return Rule{figure, figure, missCounted, math.NaN(), true} }
 
 // AtMost and AtLeast are claimed bounds.
 func AtMost(figure float64) Rule  { return Rule{math.Inf(-1), figure, 0, math.NaN(), true} }
@@ -52,7 +58,7 @@ func Below(neutral float64) Rule { return Rule{math.Inf(-1), math.NaN(), 0, neut
 // Judge is the verdict (Q2):
 //
 //	not decided      nothing was measured, or one value of a random quantity, or an interval that has both the figure and no effect in it
-//	holds            of a figure or range: the interval reaches into it, or the mean lies within the tolerance of it;
+//	holds            of a figure or range: the interval reaches into it, or the mean misses it by no more than the rule allows;
 //	                 of a bound: the whole interval is within it
 //	direction holds  else, when the whole interval is on the figure's side of no effect
 //	does not hold    else
@@ -87,8 +93,16 @@ func (r Rule) hit(e Estimate) bool {
 	case math.IsInf(r.High, 1):
 		return e.Low >= r.Low
 	}
-	low, high := r.Low-r.Tolerance*math.Abs(r.Low), r.High+r.Tolerance*math.Abs(r.High)
+	low, high := r.Low-r.allowed(r.Low), r.High+r.allowed(r.High)
 	return e.Low <= r.High && e.High >= r.Low || e.Mean >= low && e.Mean <= high
+}
+
+// allowed is by how much a mean may miss an end of the range.
+func (r Rule) allowed(end float64) float64 {
+	if math.IsNaN(r.Neutral) {
+		return r.Miss * math.Abs(end)
+	}
+	return r.Miss * math.Abs(end-r.Neutral)
 }
 
 // effect tells whether an interval lies wholly on the claimed side of no effect.
@@ -115,24 +129,21 @@ func (r Rule) up() bool {
 
 // String is the rule in words, for the page.
 func (r Rule) String() string {
-	unit := ""
-	tolerance := ""
-	if r.Tolerance > 0 {
-		tolerance = fmt.Sprintf(" +- %s %%", figure(100*r.Tolerance))
-	}
 	switch {
 	case !r.given:
 		return "-"
 	case math.IsNaN(r.Low):
-		return "more than " + figure(r.Neutral) + unit
+		return "more than " + figure(r.Neutral)
 	case math.IsNaN(r.High):
-		return "less than " + figure(r.Neutral) + unit
+		return "less than " + figure(r.Neutral)
 	case math.IsInf(r.Low, -1):
 		return "at most " + figure(r.High)
 	case math.IsInf(r.High, 1):
 		return "at least " + figure(r.Low)
+	case r.Low == r.High && r.allowed(r.Low) == 0:
+		return figure(r.Low)
 	case r.Low == r.High:
-		return figure(r.Low) + tolerance
+		return figure(r.Low) + " +- " + figure(r.allowed(r.Low))
 	}
-	return figure(r.Low) + " to " + figure(r.High) + tolerance
+	return fmt.Sprintf("%s to %s, from %s to %s", figure(r.Low), figure(r.High), figure(r.Low-r.allowed(r.Low)), figure(r.High+r.allowed(r.High)))
 }

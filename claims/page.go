@@ -22,8 +22,8 @@ and kept as data in [claims.json](claims.json) by ` + "`shunt claims --json -o d
 
 `)
 	fmt.Fprintf(&b, "Intervals: %s. Experiments without seeds are exact: they draw nothing. A verdict follows from the numbers by these rules alone:\n\n", r.Interval)
-	b.WriteString(`- **holds**: the interval reaches into the claimed range, or the mean lies within the stated tolerance of it, and no effect is outside the
-  interval; of a bound, the whole interval is within it
+	b.WriteString(`- **holds**: the interval reaches into the claimed range, or the mean misses it by no more than a quarter of the claimed effect (a tenth of a
+  figure that has no direction), and no effect is outside the interval; of a bound, the whole interval is within it
 - **direction holds**: it does not, but the whole interval lies on the claimed side of no effect
 - **does not hold**: neither
 - **not decided**: nothing was measured, or the interval has both the claimed figure and no effect in it

@@ -149,7 +149,7 @@ func TestMarkdown(t *testing.T) {
 	}
 	page := r.Markdown()
 	for _, want := range []string{
-		"| [S0.1a](#s01a) |", "#### S0.9d", "**Cannot be tested here**. Needs the NIC", "| 2.95 +- 10 % | spraying |", "| shown beside |",
+		"| [S0.1a](#s01a) |", "#### S0.9d", "**Cannot be tested here**. Needs the NIC", "| 2.95 +- 0.487 | spraying |", "| shown beside |",
 		"Seeds 1, 2. Scenarios: [spraying.yaml](../claims/scenarios/spraying.yaml).", "## Figures that claim nothing",
 	} {
 		if !strings.Contains(page, want) {
