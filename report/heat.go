@@ -98,6 +98,9 @@ func NewHeat(title string, seed uint64, f *fabric.Fabric, end int64, t netsim.Sp
 		lists = append(lists, uplinks[s])
 	}
 	h.Paths = pathNames(f, lists)
+	for _, s := range order {
+		h.Sums = append(h.Sums, HeatRow{Name: f.Nodes[s].Name, Switch: f.Nodes[s].Name, Packets: make([]uint64, len(uplinks[s]))})
+	}
 	h.sum()
 	h.judge()
 	for _, o := range t.Occupancy {
@@ -138,24 +141,22 @@ func pathNames(f *fabric.Fabric, switches [][]fabric.PortID) []string {
 	return out
 }
 
-// sum adds the QPs up by switch and over all.
+// sum adds the QPs up by switch and over all. A switch whose QPs all stay below it has no row.
 func (h *Heat) sum() {
 	h.All = HeatRow{Name: "all", Packets: make([]uint64, len(h.Paths))}
 	at := map[string]int{} // only looked up
+	for i := range h.Sums {
+		at[h.Sums[i].Name] = i
+	}
 	for _, q := range h.QPs {
-		i, ok := at[q.Switch]
-		if !ok {
-			i = len(h.Sums)
-			at[q.Switch] = i
-			h.Sums = append(h.Sums, HeatRow{Name: q.Switch, Switch: q.Switch, Packets: make([]uint64, len(q.Packets))})
-		}
-		for _, to := range []*HeatRow{&h.Sums[i], &h.All} {
+		for _, to := range []*HeatRow{&h.Sums[at[q.Switch]], &h.All} {
 			for k, n := range q.Packets {
 				to.Packets[k] += n
 			}
 			to.Total += q.Total
 		}
 	}
+	h.Sums = slices.DeleteFunc(h.Sums, func(r HeatRow) bool { return r.Total == 0 })
 }
 
 // judge tests every row and orders the QPs.

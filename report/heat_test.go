@@ -12,6 +12,7 @@ import (
 	"github.com/shunt-network/shunt/fabric"
 	"github.com/shunt-network/shunt/netsim"
 	"github.com/shunt-network/shunt/units"
+	"github.com/shunt-network/shunt/workload"
 )
 
 // Critical values are those of NIST's handbook (1.3.6.7.4).
@@ -170,5 +171,48 @@ func TestHeatText(t *testing.T) {
 	var b bytes.Buffer
 	if err := HeatText(&b, NewHeat("nothing", 1, fabricOf(2, 2), 0, netsim.SprayTrace{}), HeatOptions{}); err != nil || !strings.Contains(b.String(), "no packet had a choice of paths") {
 		t.Errorf("%v: %s", err, &b)
+	}
+}
+
+// Where a run deals packets to paths at random, what the map counts has the distribution that balls in bins have.
+func TestHeatOfRandomPaths(t *testing.T) {
+	f := fabricOf(6, 4)
+	var b workload.Builder
+	for src := range 24 {
+		for dst := range 24 {
+			if src/4 != dst/4 {
+				b.Add(workload.Op{Kind: workload.Send, Priority: workload.RoCEPriority, Src: fabric.GPUID(src), Dst: fabric.GPUID(dst), Bytes: 8 * 4096})
+			}
+		}
+	}
+	n, err := netsim.New(f, b.Plan(), netsim.Config{Seed: 1, Path: netsim.Random, Trace: true, NIC: netsim.NICConfig{Transport: netsim.Place, Control: "none"}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if done, err := n.RunUntil(netsim.Forever); err != nil || !done {
+		t.Fatalf("done %v, %v", done, err)
+	}
+	trace, ok := n.Trace()
+	if !ok {
+		t.Fatal("no trace")
+	}
+	h := NewHeat("balls in bins", 1, f, 0, trace)
+	if len(h.QPs) != 24*20 || h.All.Total != 24*20*8 || len(h.Sums) != 6 {
+		t.Fatalf("%d QPs, %d packets, %d switches", len(h.QPs), h.All.Total, len(h.Sums))
+	}
+	// Of 8 balls in 4 bins the fullest has 2 with probability 8!/(2!^4 4^8) = 0.0385, 3 with 0.5127, 4 with 0.3397 and more with 0.1092: counted out over all 4^8
+	// ways. The counts of 480 QPs deviate by sqrt(480 p (1-p)); four of that are a hair's breadth from certain.
+	var seen [5]float64
+	for _, q := range h.QPs {
+		seen[min(int(q.Imbalance*2+0.5), 5)-1]++
+	}
+	for fullest, p := range map[int]float64{2: 0.03845, 3: 0.51270, 4: 0.33966, 5: 0.10919} {
+		want, off := 480*p, 4*math.Sqrt(480*p*(1-p))
+		if got := seen[fullest-1]; math.Abs(got-want) > off {
+			t.Errorf("%v QPs have %d of 8 packets on one path, want %.0f +- %.0f", got, fullest, want, off)
+		}
+	}
+	if h.All.Verdict != Even {
+		t.Errorf("all together: %+v", h.All)
 	}
 }

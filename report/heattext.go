@@ -117,7 +117,7 @@ func (t *heatWriter) name(r *HeatRow) string {
 // head says what it is, what the columns are, and begins the table.
 func (t *heatWriter) head() {
 	h := t.h
-	t.paragraph(t.bold("spray map")+"  ", fmt.Sprintf("%s: %d QPs over %d paths, seed %d", h.Title, len(h.QPs), len(h.Paths), h.Seed), 11)
+	t.paragraph(t.bold("spray map")+"  ", fmt.Sprintf("%s: %s QPs over %d paths, seed %d", h.Title, grouped(uint64(len(h.QPs))), len(h.Paths), h.Seed), 11)
 	if len(h.QPs) == 0 {
 		t.line("           no packet had a choice of paths")
 		return
@@ -228,7 +228,7 @@ func (t *heatWriter) bar(n, fair float64) (text, code string) {
 
 // together sums rows up as one.
 func together(rows []HeatRow) *HeatRow {
-	what, least, most := "more", math.Inf(1), 0.0
+	least, most := math.Inf(1), 0.0
 	sum := HeatRow{Verdict: TooFew}
 	for _, r := range rows {
 		for len(sum.Packets) < len(r.Packets) {
@@ -240,7 +240,7 @@ func together(rows []HeatRow) *HeatRow {
 		sum.Total += r.Total
 		least, most = min(least, r.Imbalance), max(most, r.Imbalance)
 	}
-	sum.Name = fmt.Sprintf("%d %s, %.2f to %.2f x each", len(rows), what, least, most)
+	sum.Name = fmt.Sprintf("%s more, %.2f to %.2f x each", grouped(uint64(len(rows))), least, most)
 	if sum.Total > 0 {
 		sum.Imbalance = float64(slices.Max(sum.Packets)) * float64(len(sum.Packets)) / float64(sum.Total)
 	}
@@ -278,12 +278,13 @@ func (t *heatWriter) legend() {
 			few++
 		}
 	}
-	text := fmt.Sprintf("%d of %d QPs are more uneven than an even split by chance would be (chi-square, p < %.1g, so that a map without unevenness has a mark once in a hundred)", marked, len(h.QPs), h.Level)
+	text := fmt.Sprintf("%s of %s QPs are more uneven than an even split by chance would be (chi-square, p < %.1g, so that a map without unevenness has a mark once in a hundred)",
+		grouped(uint64(marked)), grouped(uint64(len(h.QPs))), h.Level)
 	if few > 0 {
-		text += fmt.Sprintf("; %d sent fewer than %d packets a path, which tells nothing", few, leastExpected)
+		text += fmt.Sprintf("; %s sent fewer than %d packets a path, which tells nothing", grouped(uint64(few)), leastExpected)
 	}
 	if h.Local > 0 {
-		text += fmt.Sprintf("; %d more had no choice of paths", h.Local)
+		text += fmt.Sprintf("; %s more had no choice of paths", grouped(uint64(h.Local)))
 	}
 	t.paragraph("  !        ", text, 11)
 }
