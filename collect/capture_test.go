@@ -2,6 +2,7 @@ package collect
 
 import (
 	"bytes"
+	"encoding/binary"
 	"fmt"
 	"net/netip"
 	"slices"
@@ -11,6 +12,8 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/shunt-network/shunt/packet"
+	"github.com/shunt-network/shunt/telemetry"
+	"github.com/shunt-network/shunt/units"
 )
 
 // captured is a capture of RoCE with one code point and of a TCP connection with another.
@@ -62,5 +65,47 @@ func TestClassesByTheSwitchesMap(t *testing.T) {
 		if diff := cmp.Diff(tc.want, got); diff != "" {
 			t.Errorf("%s: %s", tc.name, diff)
 		}
+	}
+}
+
+// Counters of sFlow come with the agent's clock, so two samples give a rate; where the clock went back they do not.
+func TestSampledCountersHaveTimes(t *testing.T) {
+	words := func(b []byte, v ...uint32) []byte {
+		for _, w := range v {
+			b = binary.BigEndian.AppendUint32(b, w)
+		}
+		return b
+	}
+	datagram := func(uptime uint32, octets uint64) []byte {
+		record := words(nil, 12, 6)
+		record = binary.BigEndian.AppendUint64(record, 400e9)
+		record = words(record, 1, 3)
+		record = binary.BigEndian.AppendUint64(record, 0)
+		record = words(record, 0, 0, 0, 0, 0, 0)
+		record = binary.BigEndian.AppendUint64(record, octets)
+		record = words(record, 0, 0, 0, 0, 0, 0)
+		sample := append(words(nil, 3, 12, 1, 1, uint32(len(record))), record...)
+		b := append(words(nil, 5, 1), 192, 0, 2, 250)
+		b = words(b, 0, 1, uptime, 1, 2, uint32(len(sample)))
+		return append(b, sample...)
+	}
+	key := telemetry.Key{Series: telemetry.SwitchPortTxBytes, Object: "192.0.2.250/if12", Priority: telemetry.AnyPriority}
+	load := func(second uint32) *telemetry.Window {
+		_, w, err := LoadFS(fstest.MapFS{"a.sflow": {Data: append(datagram(5000, 1000), datagram(second, 6000)...)}})
+		if err != nil {
+			t.Fatal(err)
+		}
+		return w
+	}
+	w := load(15000)
+	if rate, ok := w.Rate(key); !ok || rate != 500 || w.To.Sub(w.From) != 10*units.Second {
+		t.Errorf("%v, %v over %v; %v", rate, ok, w.To.Sub(w.From), w.Keys(telemetry.SwitchPortTxBytes))
+	}
+	w = load(4000) // it started anew
+	if _, ok := w.Rate(key); ok {
+		t.Error("a rate of a clock that went back")
+	}
+	if d, ok := w.Delta(key); !ok || d != 5000 {
+		t.Errorf("%v, %v", d, ok)
 	}
 }

@@ -146,18 +146,23 @@ func unordered(inv *evidence.Inventory, ambiguous map[string]bool, file, first s
 	})
 }
 
-// emit adds the samples. Times are known where every file but the first tells how much had passed since; else the
-// samples stand one picosecond apart and are marked as untimed. It returns false where the window is full.
+// emit adds the samples. Times are known where one file tells them all, or where every file but the first tells how much
+// had passed since; else the samples stand one picosecond apart and are marked as untimed. It returns false where the
+// window is full.
 func (s *stream) emit(w *telemetry.Window) bool {
+	told := s.told()
 	timed := len(s.all) > 1
 	for i, r := range s.all {
-		if i > 0 && (!r.when.timed || r.when.elapsed <= s.all[i-1].when.elapsed) {
+		if !told && i > 0 && (!r.when.timed || r.when.elapsed <= s.all[i-1].when.elapsed) {
 			timed = false
 		}
 	}
 	for i, r := range s.all {
 		at := units.At(int64(i))
-		if timed {
+		switch {
+		case told:
+			at = units.At((r.sample.At - s.all[0].sample.At) * int64(units.Nanosecond))
+		case timed:
 			at = units.At(int64(r.when.elapsed))
 		}
 		origin := evidence.Source{File: r.file, Line: r.sample.Line}.String()
@@ -169,6 +174,22 @@ func (s *stream) emit(w *telemetry.Window) bool {
 		}
 	}
 	return true
+}
+
+// maxTold is the longest time between samples that picoseconds can hold, in nanoseconds: 106 days.
+const maxTold = (1<<63 - 1) / int64(units.Nanosecond)
+
+// told tells whether all readings are of one file that says when each was made, one after the other.
+func (s *stream) told() bool {
+	for i, r := range s.all {
+		if !r.sample.Timed || r.index != s.all[0].index {
+			return false
+		}
+		if i > 0 && (r.sample.At <= s.all[i-1].sample.At || r.sample.At-s.all[0].sample.At > maxTold) {
+			return false // the agent started anew, or datagrams overtook each other
+		}
+	}
+	return len(s.all) > 1
 }
 
 // ports finds the RDMA device above an interface, so that counters of both come under one name.

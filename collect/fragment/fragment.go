@@ -25,6 +25,9 @@ type Fragment struct {
 	Device string
 	// Samples are the counters, in the order of the lines.
 	Samples []Sample
+	// Now is the time of what is counted from here on, where the input tells it.
+	Now   int64
+	Timed bool
 	// Dropped counts samples beyond MaxSamples.
 	Dropped int
 
@@ -44,6 +47,10 @@ type Sample struct {
 	Level        float64
 	Scale        float64
 	Line         int
+	// At is when it was read, in nanoseconds of a clock that all samples of the host in this input share; Timed tells that
+	// the input says so.
+	At    int64
+	Timed bool
 }
 
 // New makes a fragment of an input that writes into inv.
@@ -75,7 +82,7 @@ func (f *Fragment) add(s Sample, device string) {
 		f.Dropped++
 		return
 	}
-	s.Host, s.Device = f.Host, device
+	s.Host, s.Device, s.At, s.Timed = f.Host, device, f.Now, f.Timed
 	if s.Device == "" {
 		s.Device = f.Device
 	}

@@ -137,6 +137,8 @@ func (r *Reader) datagram(b []byte, line int) (size int, err error) {
 		r.first, r.begun = at, true
 	}
 	r.first = min(r.first, at)
+	r.f.Now, r.f.Timed = at, true // an agent's counters are compared with each other alone
+	defer func() { r.f.Timed = false }()
 	r.Datagrams++
 	for range min(samples, maxParts) {
 		kind, n := c.word(), c.word()
