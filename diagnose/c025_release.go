@@ -31,7 +31,7 @@ const (
 	releaseCollapse = 0.2
 )
 
-// changed are defaults that changed, from which release on, and the variable that takes the change back (env.rst and
+// changed are defaults that changed, from which release on, and the variable that takes the change back, "" where none does (env.rst and
 // src of NCCL at the tags of these releases).
 var changed = []struct {
 	since release
@@ -44,6 +44,7 @@ var changed = []struct {
 	{release{2, 19, 0}, "fewer channels are used", "NCCL_MIN_NCHANNELS=32"},
 	{release{2, 20, 0}, "ports of one card are merged into one device", "NCCL_IB_MERGE_NICS=0"},
 	{release{2, 20, 0}, "messages are no longer split over the queue pairs of a connection", "NCCL_IB_SPLIT_DATA_ON_QPS=1"},
+	{release{2, 20, 0}, "two ends with different MTUs are no longer brought to the smaller one", ""},
 	{release{2, 21, 0}, "the GID is chosen by NCCL", "NCCL_IB_GID_INDEX=3"},
 	{release{2, 27, 0}, "NICs with a direct path to the GPU use it", "NCCL_IB_DATA_DIRECT=0"},
 }
@@ -142,7 +143,11 @@ func (v *View) releaseFinding(f fall) Finding {
 	for _, c := range changed {
 		if releaseOf(f.from).less(c.since) && !releaseOf(f.to).less(c.since) {
 			what = append(what, c.what)
-			out.Fix.Commands = append(out.Fix.Commands, "export "+c.undo+"   # "+c.what)
+			if c.undo == "" {
+				out.Fix.Commands = append(out.Fix.Commands, "ibv_devinfo | grep active_mtu   # on all hosts")
+			} else {
+				out.Fix.Commands = append(out.Fix.Commands, "export "+c.undo+"   # "+c.what)
+			}
 		}
 	}
 	var because []string

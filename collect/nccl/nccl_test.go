@@ -441,3 +441,13 @@ Traceback
 		t.Errorf("%+v", n.Events)
 	}
 }
+
+// The head of a table speaks of versions and is no banner.
+func TestNoBanner(t *testing.T) {
+	for line, want := range map[string]Source{"NCCL version 2.26.2+cuda12.2": LogLine, "| NCCL version | busbw |": None, "NCCL version": None} {
+		inv := &evidence.Inventory{}
+		if got := NewLog(inv, fragment.NewEvents()).Line(fragment.New(inv, "f"), []byte(line), 1); got != want || inv.NCCL.HasLog != (want == LogLine) {
+			t.Errorf("%q is %q", line, got)
+		}
+	}
+}

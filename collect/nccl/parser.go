@@ -127,7 +127,7 @@ func (l *Log) bare(f *fragment.Fragment, line []byte, i, n int) Source {
 	if text, ok := bytes.CutPrefix(line[i:], diagWord); ok {
 		return l.diag(f, line[:i], text, n)
 	}
-	if version, ok := bytes.CutPrefix(line[i:], versionWord); ok {
+	if version, ok := bytes.CutPrefix(line[i:], versionWord); ok && len(version) > 0 && digit(version[0]) { // and not the head of a table
 		l.version(version, f.Host, f.At(n))
 		if bytes.Contains(version, []byte(" compiled with CUDA")) {
 			l.ras.begin(l, f, n)
