@@ -2,11 +2,14 @@ package scenario
 
 import (
 	"context"
+	"os"
 	"path/filepath"
 	"strings"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
+
+	"github.com/shunt-network/shunt/internal/spec"
 )
 
 const planned = `over:
@@ -200,5 +203,23 @@ func TestExamplePlans(t *testing.T) {
 				t.Errorf("%s: %v", plan, err)
 			}
 		}
+	}
+}
+
+// The published schema of a plan is what the types say.
+func TestSweepPlanSchemaIsFresh(t *testing.T) {
+	const page = "../docs/schema/sweep.schema.json"
+	want, err := spec.Schema(SweepPlan{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if *update {
+		if err := os.WriteFile(page, want, 0o644); err != nil {
+			t.Fatal(err)
+		}
+	}
+	got, err := os.ReadFile(page)
+	if err != nil || string(got) != string(want) {
+		t.Errorf("%s is not what the types say (%v); run go test ./scenario -update", page, err)
 	}
 }
