@@ -121,31 +121,36 @@ func onset(evidence []diagnose.Evidence) (units.Instant, bool) {
 // fix writes what to change, the outcome of trying it in the simulator, and the commands, which are never
 // wrapped: they are there to be copied.
 func (t writer) fix(f diagnose.Fix) {
-	const column = 11
-	trial := trial(f.Trial)
-	if f.Text == "" && trial == "" && len(f.Commands) == 0 {
-		return
+	if trial := trial(f.Trial); f.Text != "" || trial != "" || len(f.Commands) > 0 {
+		t.tried("fix:", f.Text, trial)
 	}
-	lines := wrap(t.o.clean(f.Text), t.o.Width-column)
-	if n := len(lines) - 1; trial != "" && column+width(lines[n])+3+len(trial) <= t.o.Width {
-		lines[n] = pad(lines[n], min(46, t.o.Width-column-3-len(trial))) + "   " + trial
+	for _, c := range f.Commands {
+		t.line(strings.Repeat(" ", fixColumn+2) + t.o.clean(c))
+	}
+	for _, o := range f.Others {
+		t.tried("or:", o.Text, trial(o.Trial))
+	}
+}
+
+// fixColumn is where the text of a change begins.
+const fixColumn = 11
+
+// tried writes a change and what trying it came to: beside a text of one line where there is room, else on a line of its own.
+func (t writer) tried(keyword, text, trial string) {
+	lines := wrap(t.o.clean(text), t.o.Width-fixColumn)
+	if trial != "" && len(lines) == 1 && fixColumn+width(lines[0])+3+len(trial) <= t.o.Width {
+		lines[0] = pad(lines[0], min(46, t.o.Width-fixColumn-3-len(trial))) + "   " + trial
 		trial = ""
 	}
 	for i, l := range lines {
 		if i == 0 {
-			t.line("  " + t.bold("fix:") + "     " + l)
+			t.line("  " + t.bold(keyword) + strings.Repeat(" ", fixColumn-2-len(keyword)) + l)
 		} else {
-			t.line(strings.Repeat(" ", column) + l)
+			t.line(strings.Repeat(" ", fixColumn) + l)
 		}
 	}
 	if trial != "" {
-		t.paragraph(strings.Repeat(" ", column), trial, column)
-	}
-	for _, c := range f.Commands {
-		t.line(strings.Repeat(" ", column+2) + t.o.clean(c))
-	}
-	for _, o := range f.Others {
-		t.keyword("or:", alternative(o))
+		t.paragraph(strings.Repeat(" ", fixColumn), trial, fixColumn)
 	}
 }
 

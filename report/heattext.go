@@ -26,24 +26,17 @@ func HeatText(w io.Writer, h *Heat, o HeatOptions) error {
 	if o.Top == 0 {
 		o.Top = DefaultHeatRows
 	}
-	t.layOut()
+	qps := folded(h.QPs, o.Top)
+	sums := h.Sums
+	if len(sums) > maxHeatSums+1 {
+		sums = folded(sums, maxHeatSums)
+	}
+	t.layOut(qps, sums)
 	t.head()
-	shown := min(o.Top, len(h.QPs))
-	for i := range shown {
-		t.row(&h.QPs[i])
-	}
-	if rest := h.QPs[shown:]; len(rest) > 0 {
-		t.row(together(rest))
-	}
-	if len(h.Sums) > 0 {
+	t.rows(qps)
+	if len(sums) > 0 {
 		t.WriteByte('\n')
-		for i, s := range h.Sums {
-			if i == maxHeatSums && len(h.Sums) > maxHeatSums+1 {
-				t.row(together(h.Sums[i:]))
-				break
-			}
-			t.row(&s)
-		}
+		t.rows(sums)
 		t.row(&h.All)
 	}
 	t.legend()
@@ -76,8 +69,8 @@ const (
 
 // layOut finds how wide cells can be: four columns and more for a bar and its share, less for a bar alone, and several paths in one bar where
 // there are more of them than columns.
-func (t *heatWriter) layOut() {
-	for _, rows := range [][]HeatRow{t.h.QPs, t.h.Sums, {t.h.All}} {
+func (t *heatWriter) layOut(qps, sums []HeatRow) {
+	for _, rows := range [][]HeatRow{qps, sums, {t.h.All}} {
 		for i := range rows {
 			t.label = max(t.label, width(t.name(&rows[i])))
 		}
@@ -144,6 +137,12 @@ func (t *heatWriter) head() {
 // columns is how wide all cells are together.
 func (t *heatWriter) columns() int {
 	return (len(t.h.Paths) + t.fold - 1) / t.fold * t.cell
+}
+
+func (t *heatWriter) rows(rows []HeatRow) {
+	for i := range rows {
+		t.row(&rows[i])
+	}
 }
 
 // row writes one line.
@@ -226,6 +225,14 @@ func (t *heatWriter) bar(n, fair float64) (text, code string) {
 	return text, "\x1b[32m"
 }
 
+// folded are the first rows, and one for all others.
+func folded(rows []HeatRow, first int) []HeatRow {
+	if len(rows) <= first {
+		return rows
+	}
+	return append(slices.Clone(rows[:first]), *together(rows[first:]))
+}
+
 // together sums rows up as one.
 func together(rows []HeatRow) *HeatRow {
 	least, most := math.Inf(1), 0.0
@@ -240,7 +247,11 @@ func together(rows []HeatRow) *HeatRow {
 		sum.Total += r.Total
 		least, most = min(least, r.Imbalance), max(most, r.Imbalance)
 	}
-	sum.Name = fmt.Sprintf("%s more, %.2f to %.2f x each", grouped(uint64(len(rows))), least, most)
+	each := fmt.Sprintf("%.2f", least)
+	if to := fmt.Sprintf("%.2f", most); to != each {
+		each += " to " + to
+	}
+	sum.Name = fmt.Sprintf("%s more, %s x each", grouped(uint64(len(rows))), each)
 	if sum.Total > 0 {
 		sum.Imbalance = float64(slices.Max(sum.Packets)) * float64(len(sum.Packets)) / float64(sum.Total)
 	}
