@@ -251,7 +251,7 @@ func together(rows []HeatRow) *HeatRow {
 	if to := fmt.Sprintf("%.2f", most); to != each {
 		each += " to " + to
 	}
-	sum.Name = fmt.Sprintf("%s more, %s x each", grouped(uint64(len(rows))), each)
+	sum.Name = fmt.Sprintf("%s more, %s x", grouped(uint64(len(rows))), each)
 	if sum.Total > 0 {
 		sum.Imbalance = float64(slices.Max(sum.Packets)) * float64(len(sum.Packets)) / float64(sum.Total)
 	}
