@@ -31,6 +31,9 @@ func checkDesync(v *View) Verdict {
 	if s, silent := v.noWatchdog(); silent {
 		return s
 	}
+	if f, ok := v.endedByItself(); ok {
+		return ruledOut("a rank ended before: " + strings.TrimPrefix(f.Title, "not the network: "))
+	}
 	work := v.ranksOfWork()
 	if network := v.networkErrors(); len(network) > 0 {
 		return cannotCheck("RDMA errors came with the timeout: settle those first")

@@ -3,6 +3,7 @@ package diagnose
 import (
 	"fmt"
 	"slices"
+	"strings"
 
 	"github.com/shunt-network/shunt/evidence"
 )
@@ -33,6 +34,9 @@ func checkStuck(v *View) Verdict {
 	high := slices.MaxFunc(work, func(a, b evidence.WorkState) int { return int(a.Enqueued - b.Enqueued) })
 	if low.Enqueued != high.Enqueued {
 		return ruledOut("the ranks had not launched the same collectives")
+	}
+	if f, ok := v.endedByItself(); ok {
+		return ruledOut("a rank ended before: " + strings.TrimPrefix(f.Title, "not the network: "))
 	}
 	launched := v.allLaunched()
 	all := len(work) > 1 && len(v.silentRanks()) == 0
@@ -66,6 +70,10 @@ func checkStuck(v *View) Verdict {
 		r := v.Inv.NCCL.RAS[0]
 		f.Evidence = append(f.Evidence, Evidence{Layer: "job", What: "NCCL's RAS report", Seen: r.Status + ", " + r.Errors, Role: "cause", From: r.From.String()})
 		f.Not = append(f.Not, "a process that died: RAS sees all of them")
+	}
+	if !launched && v.Inv.NCCL.Ranks == 0 { // of how many ranks is not known
+		f.Title = fmt.Sprintf("collective %d was launched by all %d ranks that reported and never completed: most likely it is stuck in the data path", low.At, len(work))
+		f.Confidence = possible
 	}
 	if len(errors) == 0 {
 		f.Not = append(f.Not, "a dead RDMA path: that gives an error within half a minute; the QPs are alive, paused or waiting")

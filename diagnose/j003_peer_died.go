@@ -3,6 +3,7 @@ package diagnose
 import (
 	"fmt"
 	"slices"
+	"strings"
 
 	"github.com/shunt-network/shunt/evidence"
 )
@@ -27,6 +28,9 @@ func checkPeerDied(v *View) Verdict {
 	}
 	if s, silent := v.silent(); silent {
 		return s
+	}
+	if f, ok := v.endedByItself(); ok {
+		return found(f)
 	}
 	if f, ok := v.endedByLauncher(); ok {
 		return found(f)
@@ -73,6 +77,36 @@ func checkPeerDied(v *View) Verdict {
 		f.Where = []string{"the peer of " + called(closed[0].Host)}
 	}
 	return found(f)
+}
+
+// endedByItself finds the exception that ended a program while nothing else was wrong before it.
+func (v *View) endedByItself() (Finding, bool) {
+	failed := v.said(evidence.ProgramFailed)
+	if len(failed) == 0 {
+		return Finding{}, false
+	}
+	e := failed[0]
+	for _, o := range append(v.networkErrors(), v.said(evidence.ConnectFailed, evidence.RegisterFailed, evidence.ShmFailed, evidence.CudaError)...) {
+		if o.From.File != e.From.File || o.Sequence < e.Sequence {
+			return Finding{}, false
+		}
+	}
+	who := "a program"
+	if e.Rank >= 0 {
+		who = fmt.Sprintf("rank %d", e.Rank)
+	}
+	name, _, _ := strings.Cut(e.What, ":")
+	f := Finding{
+		Title:    fmt.Sprintf("not the network: %s ended with an exception of its own (%s)", who, shorten(name)),
+		Severity: Critical, Confidence: likely, Where: []string{orElse(e.Host, who)},
+		Because:  "the exception ended the process; the other ranks wait for it in their next collective, and report closed connections or a timeout",
+		Evidence: append([]Evidence{{Layer: "job", What: "exception of " + who, Seen: shorten(e.What), Role: "cause", From: e.From.String()}}, tell(v.said(evidence.PeerClosed, evidence.WatchdogTimeout), "effect")...),
+		WrongIf:  "the program caught it and went on, or another rank ended before",
+		Not:      []string{"the network: no connection had failed before"},
+		Fix:      Fix{Text: "mend what the exception names; its traceback stands above it", Commands: []string{"grep -n -m1 -B30 '" + strings.ReplaceAll(shorten(name), "'", "") + "' LOG"}},
+		Settle:   "the traceback of " + who,
+	}
+	return f, true
 }
 
 // endedByLauncher finds a process that a launcher saw end by a signal. SIGKILL is what the kernel and container limits send for

@@ -15,7 +15,7 @@ var causeGPUFailed = Cause{
 	Code:     "J005",
 	Title:    "not the network: a GPU or its program failed first",
 	Needs:    "the logs of all ranks, the kernel log",
-	Explains: []string{"J003", "J002", "R004", "I007"},
+	Explains: []string{"J003", "J002", "R004", "I007", "J001"},
 	Check:    checkGPUFailed,
 }
 

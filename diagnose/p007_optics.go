@@ -48,6 +48,11 @@ func checkOptics(v *View) Verdict {
 			findings = append(findings, f)
 		}
 	}
+	for _, h := range v.Inv.Hosts {
+		if f, ok := moduleByKernel(h); ok {
+			findings = append(findings, f)
+		}
+	}
 	switch {
 	case len(findings) > 0:
 		slices.SortStableFunc(findings, before)
@@ -56,6 +61,35 @@ func checkOptics(v *View) Verdict {
 		return ruledOut(fmt.Sprintf("the modules of %s are within their limits", count(read, "port")))
 	}
 	return cannotCheck("ethtool -m, or mlxlink -m -c, of a port")
+}
+
+// moduleByKernel finds what the driver says of a module or cable: "Port module event[error]: module 0, Cable error, Bus stuck"
+// (drivers/net/ethernet/mellanox/mlx5/core/events.c). Heat has a line of its own (P005).
+func moduleByKernel(h *evidence.Host) (Finding, bool) {
+	i := slices.IndexFunc(h.Kernel, func(k evidence.KernelEvent) bool { return k.Kind == "module error" })
+	if i < 0 {
+		return Finding{}, false
+	}
+	k := h.Kernel[i]
+	_, what, _ := strings.Cut(k.Text, "Port module event[error]: ")
+	where := object(h.Name, k.Device)
+	f := Finding{
+		Title:    fmt.Sprintf("the driver of %s reports an error of its module or cable: %s", where, shorten(orElse(what, k.Text))),
+		Severity: Warning, Confidence: named, Where: []string{where},
+		Because:  "the module does not answer, is not supported, or its wires are shorted: the port has no link, or loses it",
+		Evidence: []Evidence{kernelRow(k)},
+		WrongIf:  "the module was changed after that line, or the cage is empty on purpose",
+		Fix:      Fix{Text: "reseat the module or cable, then swap it with one of a sound port; check that the NIC's firmware supports it", Commands: []string{"ethtool -m IFACE", "mlxlink -d DEVICE -m", "dmesg -T | grep -i 'module event'"}},
+		Settle:   "ethtool -m of the port, and whether the error moves with the module",
+	}
+	for _, o := range h.Kernel {
+		if o.Kind == "link down" && o.Device == k.Device && len(f.Evidence) < maxRows {
+			row := kernelRow(o)
+			row.Role = "effect"
+			f.Evidence = append(f.Evidence, row)
+		}
+	}
+	return f, true
 }
 
 func (v *View) opticsFinding(l linkEnd) (Finding, bool) {

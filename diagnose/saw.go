@@ -191,6 +191,9 @@ func object(host, device string) string {
 // spoken turns the name a series goes by into one for people: a counter of an unnamed host is "/mlx5_0", one of an
 // unnamed port "/".
 func spoken(object string) string {
+	if host, ok := strings.CutSuffix(object, "/"); ok && host != "" {
+		return "a port of " + host
+	}
 	return orElse(strings.TrimPrefix(object, "/"), "a port that the files do not name")
 }
 

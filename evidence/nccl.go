@@ -160,6 +160,7 @@ const (
 	WatchdogTimeout              // PyTorch: a collective ran past its timeout
 	SharpFailed                  // SHARP refused a port or a tree
 	CudaError                    // CUDA reported an error
+	ProgramFailed                // a Python program ended with an exception of its own making
 	ProcessEnded                 // a launcher said that a process ended by a signal, or by the kernel for want of memory
 )
 

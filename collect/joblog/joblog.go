@@ -4,7 +4,7 @@
 //
 // Their lines stand in the same files as NCCL's, and their events go into the same list, in the same order.
 //
-// Read joblog.go (dispatch), torch.go, rendezvous.go, launcher.go, then ucx.go, mpi.go, sharp.go, transfer.go and verbs.go.
+// Read joblog.go (dispatch), torch.go, python.go, rendezvous.go, launcher.go, then ucx.go, mpi.go, sharp.go, transfer.go and verbs.go.
 package joblog
 
 import (
@@ -44,12 +44,14 @@ type Log struct {
 	failedHost string
 	failedRank int
 
+	open map[string]int // tracebacks: what their lines begin with, and how many there were
+
 	failed int // index of the event that UCX's next line tells more about, -1 for none
 }
 
 // New makes a reader that writes into inv, and its events through events.
 func New(inv *evidence.Inventory, events *fragment.Events) *Log {
-	return &Log{inv: inv, events: events, failedRank: -1, failed: -1}
+	return &Log{inv: inv, events: events, failedRank: -1, failed: -1, open: map[string]int{}}
 }
 
 // Parse reads a log into the fragment's inventory.
@@ -62,6 +64,9 @@ func Parse(r io.Reader, f *fragment.Fragment) error {
 func (l *Log) Line(f *fragment.Fragment, line []byte, n int) Source {
 	if bytes.Contains(line, []byte("ProcessGroupNCCL")) {
 		l.torch(f, line, n)
+		return PyTorch
+	}
+	if (len(l.open) > 0 || bytes.Contains(line, traceback)) && l.python(f, line, n) {
 		return PyTorch
 	}
 	if bytes.Contains(line, []byte("libibverbs: Warning: ")) {

@@ -98,7 +98,7 @@ Sep 04 11:42:30 node3 sharp_am[720665]: started
 func FuzzParse(f *testing.F) {
 	for _, s := range []string{
 		"x ProcessGroupNCCL y Rank 99999999999999999999 last enqueued work: -5, last completed work: 1", "[a:1 b.c:1 Remote access on  (synd 0x", "[btl_tcp_", "[btl_tcp_] connect() to  failed: ",
-		"  host      : n\n  rank      : 9(local_rank: \n traceback : Signal 9 (SIGKILL) received by PID 1", "srun: error: a: task 1: Killed", "[client socket has timed out trying to connect to (,)", "[pair.cc: connect []:", "RDMA device: a, LID: 0, (GID_Index 1) fe:80", "(modify QP to RTR timed out",
+		"Traceback (most recent call last):\n x\nValueError", "[rank]: Traceback (most recent call last):\n[rank]: aError: NCCL", "  host      : n\n  rank      : 9(local_rank: \n traceback : Signal 9 (SIGKILL) received by PID 1", "srun: error: a: task 1: Killed", "[client socket has timed out trying to connect to (,)", "[pair.cc: connect []:", "RDMA device: a, LID: 0, (GID_Index 1) fe:80", "(modify QP to RTR timed out",
 		"sharp_am[", "[:: unique id] ERROR ", "] ERROR ", "[E1 ProcessGroupNCCL Watchdog caught collective operation timeout SeqNum=,OpType=",
 	} {
 		f.Add(s)
@@ -160,6 +160,33 @@ I0331 12:02:38.363528 56056 rdma_context.cpp:125] RDMA device: mlx5_1, LID: 7, G
 		{Device: -1, Name: "mlx5_1", LID: 7, GIDIndex: -1, GID: netip.MustParseAddr("fe80::9e63:c0ff:fe65:ab91"), From: evidence.Source{File: "f", Line: 2}},
 	}
 	if diff := cmp.Diff(want, n.QPs, cmp.Comparer(func(a, b netip.Addr) bool { return a == b })); diff != "" {
+		t.Error(diff)
+	}
+}
+
+// The exception that ended a program is told; those that repeat what the network's own lines say are not.
+func TestExceptions(t *testing.T) {
+	n := read(t, `[rank3]: Traceback (most recent call last):
+[rank0]: Traceback (most recent call last):
+[rank3]:   File "/app/train.py", line 88, in <module>
+[rank0]:   File "/app/train.py", line 88, in <module>
+[rank3]: torch.OutOfMemoryError: CUDA out of memory. Tried to allocate 2.50 GiB.
+[rank0]: torch.distributed.DistBackendError: NCCL error in: /src/NCCLUtils.hpp:275, remote process exited
+Traceback (most recent call last):
+  File "/app/data.py", line 12, in __getitem__
+    return open(path)
+INFO: of another thread
+FileNotFoundError: [Errno 2] No such file or directory: '/data/shard-00412.tar'
+ValueError: nobody's traceback
+Traceback (most recent call last):
+  File "/app/x.py", line 1
+KeyboardInterrupt
+`)
+	want := []evidence.Event{
+		{Kind: evidence.CudaError, Rank: 3, What: "torch.OutOfMemoryError: CUDA out of memory. Tried to allocate 2.50 GiB.", File: "python"},
+		{Kind: evidence.ProgramFailed, Rank: -1, What: "FileNotFoundError: [Errno 2] No such file or directory: '/data/shard-00412.tar'", File: "python"},
+	}
+	if diff := cmp.Diff(want, n.Events, told); diff != "" {
 		t.Error(diff)
 	}
 }

@@ -133,7 +133,7 @@ func callKind(function []byte) evidence.EventKind {
 	switch {
 	case bytes.Equal(function, []byte("ibv_modify_qp")):
 		return evidence.ModifyQPFailed
-	case bytes.HasPrefix(function, []byte("ibv_reg_")):
+	case bytes.HasPrefix(function, []byte("ibv_reg_")), bytes.HasPrefix(function, []byte("ibv_create_")): // queues are pinned like buffers
 		return evidence.RegisterFailed
 	case bytes.Equal(function, []byte("ibv_open_device")):
 		return evidence.DeviceOpenFailed
