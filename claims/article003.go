@@ -74,8 +74,12 @@ much better.`,
 		ID: "S3.12a", Article: a, Kind: Simulated,
 		Says: "a link half again as full as the others shows a hash that does not fit", Figure: "over 50 %",
 		Measure: Measure{"fullest uplink above its leaf's mean under hashing, MoE step", "%", "moe", "hottest", AtLeast(50)},
-		Beside:  []Measure{{"the same sprayed", "%", "moe", "hottest sprayed", Rule{}}},
-		Reading: `Few large flows give such a link by chance under any hash; sprayed they do not.`,
+		Beside: []Measure{
+			{"the same sprayed", "%", "moe", "hottest sprayed", Rule{}}, {"chance that a perfect hash makes such a link, 12 flows on four", "%", "chance", "12 flows", Rule{}},
+			{"48 flows", "%", "chance", "48 flows", Rule{}}, {"1024 flows", "%", "chance", "1024 flows", Rule{}},
+		},
+		Reading: `Under hashing there is such a link, and sprayed there is not. It does not show that the hash is bad: of a few large flows a perfect one makes such a link more often than not. With a
+thousand flows it never does, and then a link like that says something.`,
 	}, {
 		ID: "S3.12b", Article: a, Kind: Simulated,
 		Says: "fixing the hash: throughput of MoE training", Figure: "+5 to 15 %",

@@ -269,6 +269,27 @@ func TestJobsChangeNothing(t *testing.T) {
 	}
 }
 
+// Whatever lies in a file of the folder, it is taken only if it has the key of the trial; a key cannot be had by chance.
+func FuzzFolder(f *testing.F) {
+	e := Experiment{Name: "x", Version: 1}
+	key := (Folder{Build: "b"}).key(e, 1, false)
+	f.Add([]byte(`{"schema":"shunt/claims-trial/v1","key":"` + key + `","values":{"a":1}}`))
+	f.Add([]byte(`{"schema":"shunt/claims-trial/v1","key":"","values":null}`))
+	f.Add([]byte("{"))
+	f.Fuzz(func(t *testing.T, data []byte) {
+		folder := Folder{Path: t.TempDir(), Build: "b"}
+		if err := os.WriteFile(folder.file(e, 1), data, 0o600); err != nil {
+			t.Fatal(err)
+		}
+		if _, ok := folder.get(e, 1, false); ok && !strings.Contains(strings.ToLower(string(data)), key[:8]) && !strings.Contains(string(data), `\u`) {
+			t.Errorf("taken: %q", data)
+		}
+		if _, ok := folder.get(e, 2, false); ok {
+			t.Errorf("taken for another seed: %q", data)
+		}
+	})
+}
+
 // What fails in one experiment is told and takes nothing else along.
 func TestFailureIsTold(t *testing.T) {
 	broken := Experiment{Name: "broken", Version: 1, Seeds: 1, Cost: 1, Values: []string{"x"}, run: func(*Trial) (Values, error) { panic("oh") }}

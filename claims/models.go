@@ -3,6 +3,7 @@ package claims
 import (
 	"math/rand/v2"
 	"net/netip"
+	"slices"
 
 	"github.com/shunt-network/shunt/ecmp"
 	"github.com/shunt-network/shunt/netsim/route"
@@ -26,7 +27,37 @@ an all_reduce of eight ranks, 256 KiB at 200 Gbit/s with 2 us a step, which take
 Linux chooses the source port; and by addresses and fixed ports alone, as of a NIC that has one source port for all. A seed draws QP numbers.`,
 		Values: []string{"head", "tail", "empty", "head few keys", "tail few keys", "perfect head"},
 		run:    occupancy,
+	}, {
+		Name: "chance", Version: 1, Seeds: 5, Cost: 0.1,
+		Method: `A perfect hash: every flow falls on each of four uplinks with the same probability. 10 000 deals of the 12 flows that a leaf of the MoE scenario sends at a time,
+of the 48 of an all-to-all of its 16 hosts, and of 1024; in how many of them the fullest link has more than half again its fair share.`,
+		Values: []string{"12 flows", "48 flows", "1024 flows"},
+		run:    chance,
 	}}
+}
+
+func chance(t *Trial) (Values, error) {
+	rng := rand.New(rand.NewPCG(t.Seed, 5))
+	const links, uneven = 4, 1.5
+	v := Values{}
+	for _, c := range []struct {
+		name  string
+		flows int
+	}{{"12 flows", 12}, {"48 flows", 48}, {"1024 flows", 1024}} {
+		deals := t.pick(10_000, 200)
+		over := 0.0
+		for range deals {
+			var load [links]int
+			for range c.flows {
+				load[rng.IntN(links)]++
+			}
+			if float64(slices.Max(load[:])) > uneven*float64(c.flows)/links {
+				over++
+			}
+		}
+		v[c.name] = 100 * over / float64(deals)
+	}
+	return v, nil
 }
 
 func platforms(t *Trial) (Values, error) {
