@@ -6,6 +6,7 @@ import (
 	"math/rand/v2"
 	"strconv"
 	"strings"
+	"unicode"
 )
 
 // Axis is one field of a scenario and the values it takes in a sweep: a list, or a range from..to with a step. Or it is a name of its own,
@@ -98,7 +99,7 @@ func (a *Axis) asRange(text string) (ok bool, err error) {
 	return true, nil
 }
 
-// number reads a number and the unit behind it.
+// number reads a number and the unit behind it, which is of letters, or a percent sign.
 func number(text string) (v float64, unit string, ok bool) {
 	text = strings.TrimSpace(text)
 	i := 0
@@ -106,7 +107,13 @@ func number(text string) (v float64, unit string, ok bool) {
 		i++
 	}
 	v, err := strconv.ParseFloat(text[:i], 64)
-	return v, strings.TrimSpace(text[i:]), err == nil
+	unit = strings.TrimSpace(text[i:])
+	for _, c := range unit {
+		if !unicode.IsLetter(c) && c != '%' {
+			return 0, "", false
+		}
+	}
+	return v, unit, err == nil
 }
 
 // Count is how many values the axis has.
