@@ -102,5 +102,5 @@ func name(object string) string {
 	if object == "" || object == "/" {
 		return "the port (no name in the file)"
 	}
-	return object
+	return spoken(object)
 }

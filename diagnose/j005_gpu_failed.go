@@ -2,6 +2,7 @@ package diagnose
 
 import (
 	"fmt"
+	"strings"
 
 	"github.com/shunt-network/shunt/evidence"
 )
@@ -33,8 +34,15 @@ func checkGPUFailed(v *View) Verdict {
 			return ruledOut("the CUDA error came after another error of the same log (" + e.From.String() + ")")
 		}
 	}
+	who := "a process on " + called(first.Host)
+	if first.Rank >= 0 {
+		who = fmt.Sprintf("rank %d", first.Rank)
+		if first.Host != "" {
+			who += " on " + first.Host
+		}
+	}
 	f := Finding{
-		Title:    fmt.Sprintf("not the network: a process on %s failed with a CUDA error", called(first.Host)),
+		Title:    fmt.Sprintf("not the network: %s failed with a CUDA error", who),
 		Severity: Critical, Confidence: likely, Where: []string{called(first.Host)},
 		Because:  "when the process ends its QPs and connections end with it, and its peers see only that it does not answer",
 		Evidence: append(tell(failed, "cause"), tell(v.said(evidence.PeerClosed), "effect")...),
@@ -45,6 +53,16 @@ func checkGPUFailed(v *View) Verdict {
 			Commands: []string{"dmesg -T | grep -iE 'xid|oom'", "nvidia-smi -q | grep -iA4 'ecc errors'", "CUDA_LAUNCH_BLOCKING=1 ..."},
 		},
 		Settle: "the kernel log (Xid) of " + called(first.Host) + " at that time",
+	}
+	if strings.Contains(strings.ToLower(first.Text), "out of memory") {
+		f.Title = fmt.Sprintf("not the network: %s ran out of GPU memory", who)
+		f.Because = "the allocation failed and ended the process; its queue pairs and connections end with it, and its peers see only that it does not answer"
+		f.Fix = Fix{
+			Text:     "make the model's share or the batch smaller, look for memory that other processes hold on that GPU, and leave NCCL some: its buffers are allocated beside the framework's pool",
+			Commands: []string{"nvidia-smi --query-compute-apps=pid,used_memory --format=csv", "export PYTORCH_CUDA_ALLOC_CONF=expandable_segments:True", "export NCCL_BUFFSIZE=2097152 NCCL_MAX_NCHANNELS=8   # less for NCCL, as a test"},
+		}
+		f.Settle = "nvidia-smi on that host while the job starts"
+		return found(f)
 	}
 	for _, h := range v.Inv.Hosts {
 		for _, k := range h.Kernel {

@@ -123,6 +123,9 @@ func told(e evidence.Event, role string) Evidence {
 	case evidence.CudaError:
 		layer, what = "job", "CUDA error"
 	}
+	if seen == e.Text && e.What != "" && strings.HasSuffix(strings.TrimRight(e.Text, " \t"), strings.TrimRight(e.What, " \t")) {
+		seen = e.What // the message without what stands before it in the log: time, host, process
+	}
 	if e.Host != "" {
 		what += " on " + e.Host
 	}
