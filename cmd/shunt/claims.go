@@ -99,7 +99,11 @@ func (a *app) claims(ctx context.Context, ids []string, o claimsOptions) error {
 	case o.markdown:
 		text = r.Markdown()
 	default:
-		text = claimsText(r, len(ids) > 0, interrupted)
+		width := 0
+		if a.output.terminal && o.out == "" {
+			width = a.output.width
+		}
+		text = claimsText(r, len(ids) > 0, interrupted, width)
 	}
 	switch {
 	case !interrupted || o.out == "":
@@ -202,8 +206,8 @@ func claimsList(list []claims.Claim) string {
 	return t.String()
 }
 
-// claimsText is a report for reading: a line for each claim, or all there is to say of them.
-func claimsText(r *claims.Report, full, interrupted bool) string {
+// claimsText is a report for reading: a line for each claim, or all there is to say of them. Lines end where the terminal does, if there is one.
+func claimsText(r *claims.Report, full, interrupted bool, width int) string {
 	var b strings.Builder
 	if full {
 		for i := range r.Claims {
@@ -227,16 +231,16 @@ func claimsText(r *claims.Report, full, interrupted bool) string {
 			fmt.Fprintf(&b, "experiment %s: %s\n\n", e.Name, strings.TrimLeft(indent(claims.Wrap(e.Method+" "+e.Repeats(), 110), "      "), " "))
 		}
 	} else {
-		t := table{head: []string{"", "claimed", "figure", "measured", "verdict"}, left: 5}
+		t := table{head: []string{"", "verdict", "claimed", "measured", "of"}, left: 5}
 		for i := range r.Claims {
 			o := &r.Claims[i]
 			measured := "-"
 			if o.Measure != nil {
 				measured = o.Measure.Text()
 			}
-			t.add(o.ID, o.Says, o.Figure, measured, string(o.Verdict))
+			t.add(o.ID, string(o.Verdict), o.Figure, measured, o.Says)
 		}
-		b.WriteString(t.String() + "\n")
+		b.WriteString(cut(t.String(), width) + "\n")
 	}
 	var counts []string
 	for _, v := range claims.Verdicts() {
@@ -253,6 +257,21 @@ func claimsText(r *claims.Report, full, interrupted bool) string {
 	}
 	if !full {
 		b.WriteString("more: shunt claims ID\n")
+	}
+	return b.String()
+}
+
+// cut shortens the lines of a table that would not fit; width 0 is any.
+func cut(text string, width int) string {
+	if width < 20 {
+		return text
+	}
+	var b strings.Builder
+	for line := range strings.Lines(text) {
+		if runes := []rune(strings.TrimSuffix(line, "\n")); len(runes) > width {
+			line = string(runes[:width-3]) + "...\n"
+		}
+		b.WriteString(line)
 	}
 	return b.String()
 }
