@@ -287,3 +287,29 @@ func TestPipeIsReadOnce(t *testing.T) {
 		t.Errorf("%v, %+v, %v", err, inv.Hosts, unread(inv))
 	}
 }
+
+// A log that names no host is read by itself once it is large, and so is an archive; small outputs are read together.
+func TestLargeFilesAlone(t *testing.T) {
+	dir := t.TempDir()
+	for name, size := range map[string]int64{"big.log": largeBytes, "other.log": largeBytes, "small.log": 10, "little.log": 10, "node7.log": largeBytes, "logs.tar.gz": 10} {
+		f, err := os.Create(filepath.Join(dir, name))
+		if err != nil {
+			t.Fatal(err)
+		}
+		if err := errors.Join(f.Truncate(size), f.Close()); err != nil { // sparse
+			t.Fatal(err)
+		}
+	}
+	q := filed(os.DirFS(dir), 1)
+	var got []string
+	for _, g := range q.groups() {
+		var names []string
+		for _, at := range g {
+			names = append(names, q.items[at].file)
+		}
+		got = append(got, strings.Join(names, " "))
+	}
+	if diff := cmp.Diff([]string{"big.log", "little.log small.log", "logs.tar.gz", "node7.log", "other.log"}, got); diff != "" {
+		t.Error(diff)
+	}
+}
