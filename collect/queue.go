@@ -127,19 +127,33 @@ func (q *queue) load(ctx context.Context) (*evidence.Inventory, *telemetry.Windo
 	s := q.merge(groups, sessions)
 	cause := context.Cause(ctx)
 	if cause != nil {
-		left := len(q.items)
-		for i := range groups {
-			if sessions[i] != nil {
-				left -= sessions[i].done
-			}
-		}
-		s.unreadable("", fmt.Sprintf("interrupted: %d of %d files were not read", left, len(q.items)))
+		first, left := q.unread(groups, sessions)
+		s.unreadable(first, fmt.Sprintf("interrupted: %d of %d files were not read, this one first", left, len(q.items)))
 	}
 	inv, w, err := s.result()
 	if err == nil {
 		err = cause
 	}
 	return inv, w, err
+}
+
+// unread is how many items were not read, and the first of them.
+func (q *queue) unread(groups []group, sessions []*session) (first string, n int) {
+	at := len(q.items)
+	for i, g := range groups {
+		done := 0
+		if sessions[i] != nil {
+			done = sessions[i].done
+		}
+		if done < len(g) {
+			at = min(at, g[done])
+		}
+		n += len(g) - done
+	}
+	if at < len(q.items) {
+		first = q.items[at].show
+	}
+	return first, n
 }
 
 // read reads the groups that have not been read, as many at a time as the options say.

@@ -213,7 +213,7 @@ func TestInterrupted(t *testing.T) {
 		t.Errorf("%d hosts", len(inv.Hosts))
 	}
 	got := strings.Join(unread(inv), "\n")
-	if !strings.Contains(got, "interrupted: 1") || !strings.Contains(got, "of 30 files were not read") {
+	if !strings.Contains(got, ": interrupted: 1") || !strings.Contains(got, "of 30 files were not read, this one first") || strings.Contains(got, "\n: ") {
 		t.Error(got)
 	}
 	stopped, stop := context.WithCancel(t.Context())

@@ -124,7 +124,7 @@ func StartsMatrix(line []byte) bool {
 		return false
 	}
 	// Every line of no other format comes here, so what cannot be one is told before it is taken apart.
-	if !bytes.ContainsFunc(t, notOfNames) {
+	if last := t[bytes.LastIndexAny(t, " \t")+1:]; hostWord(string(last)) && !bytes.ContainsFunc(t, notOfNames) {
 		if names, _ := head(t); names != nil {
 			return true
 		}

@@ -49,7 +49,13 @@ type Table struct {
 func NewTable(f *fragment.Fragment) *Table { return &Table{f: f, which: -1} }
 
 // StartsTable tells whether a line is the head of one of the tables.
-func StartsTable(line []byte) bool { return tableOf(bytes.Fields(line)) >= 0 }
+func StartsTable(line []byte) bool {
+	line = bytes.TrimLeft(line, " ")
+	if !bytes.HasPrefix(line, []byte(counters[0].key)) && !bytes.HasPrefix(line, []byte(counters[1].key)) {
+		return false
+	}
+	return tableOf(bytes.Fields(line)) >= 0
+}
 
 func tableOf(head [][]byte) int {
 	for i, c := range counters {
