@@ -194,6 +194,7 @@ var asks = map[string][]Ask{
 	"C022": {askStat, askInfo},
 	"C023": {askInfo},
 	"C024": {askTable},
+	"C026": {askPerf, askTable, askInfo},
 	"C025": {askInfo, askTable, askRDMACount},
 	"J001": {askLogs, askFlight},
 	"J002": {askLogs, askRDMACount, askFlight},

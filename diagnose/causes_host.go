@@ -12,7 +12,7 @@ var hostCauses = []Cause{
 	causePatience,
 	causeWrongInterface, causeSockets, causeMixedLayers, causeDifferentNICs, causePluginSwitch, causeOFI, causeHarmfulVariable,
 	causeSharp, causeFewerChannels, causeWrongData, causePerftest, causeUnknownVariable, causeTwinPorts, causeCorruptingVariable, causeInterfaceList,
-	causeForeignVariable, causeNVLS, causeCloud, causeAlgorithm, causePairs, causeSlowRank, causeSlowNIC, causeVersions, causeSeparateRuns, causeRelease,
+	causeForeignVariable, causeNVLS, causeCloud, causeAlgorithm, causePairs, causeSlowRank, causeSlowNIC, causeVersions, causeSeparateRuns, causeBond, causeRelease,
 	causeDesync, causeStuck, causePeerDied, causeOrdering, causeGPUFailed, causeWatchdogStuck, causeHostTrouble, causeGPUClocks, causeGPUErrors, causeSharedGPU,
 	causeCompatibility, causeDrift,
 }
