@@ -48,7 +48,7 @@ type sprayedIntoPause struct {
 }
 
 func checkSprayedPause(v *View) Verdict {
-	if len(v.sprayingSwitches()) == 0 {
+	if !v.anySprays() {
 		return v.notSprayed()
 	}
 	prio := v.rocePriority()

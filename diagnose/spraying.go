@@ -1,6 +1,8 @@
 package diagnose
 
 import (
+	"slices"
+
 	"github.com/shunt-network/shunt/evidence"
 )
 
@@ -18,15 +20,12 @@ func (v *View) notSprayed() Verdict {
 	return cannotCheck(needsSpraying)
 }
 
-// sprayingSwitches lists the switches of which it is known how they spray.
-func (v *View) sprayingSwitches() (all []*evidence.Switch) {
-	for _, s := range v.Inv.Switches {
-		if s.Spray != nil {
-			all = append(all, s)
-		}
-	}
-	return all
-}
+// sprays tells whether it is known of a switch that it deals the packets of one queue pair over several paths. One that hashes nothing that
+// changes from packet to packet does not: it pins each queue pair to a path, by weights, whatever it is called.
+func sprays(s *evidence.Switch) bool { return s.Spray != nil && s.Spray.Key.Or("") != "flow" }
+
+// anySprays tells whether any switch does.
+func (v *View) anySprays() bool { return slices.ContainsFunc(v.Inv.Switches, sprays) }
 
 // sprayedGroup is the equal-cost ports of a switch that it sprays over, with what the switch says of each.
 type sprayedGroup struct {
@@ -61,7 +60,7 @@ func (g sprayedGroup) share(i int) (share float64, ok bool) {
 func (v *View) sprayedGroups() (all []sprayedGroup) {
 	for _, g := range v.equalCost() {
 		sw := g.ports[0].sw
-		if sw.Spray == nil || !sameSwitch(g.ports) {
+		if !sprays(sw) || !sameSwitch(g.ports) {
 			continue
 		}
 		s := sprayedGroup{sw: sw, group: g, paths: make([]*evidence.SprayPath, len(g.ports))}

@@ -85,6 +85,21 @@ func (p *plant) bump(id telemetry.SeriesID, object string, steps ...uint64) *pla
 	return p
 }
 
+// standing lets the queue of a port of leaf0 stand at so many bytes in each of the plant's samples; its siblings are empty.
+func (p *plant) standing(object string, levels ...float64) *plant {
+	for u := range 4 {
+		name := fmt.Sprintf("leaf0/Ethernet%d", 32+8*u)
+		for i := range 11 {
+			s := telemetry.Sample{At: units.At(int64(i) * int64(100*units.Microsecond))}
+			if name == object && i < len(levels) {
+				s.Level = levels[i]
+			}
+			p.win.Add(key(telemetry.SwitchQueueBytes, name, plantPriority), s, 1, "plant", false)
+		}
+	}
+	return p
+}
+
 // twoNICs gives every host a second NIC, over which it sprays, and lets the first host send 7:3.
 func twoNICs() *plant {
 	p := sprayed()
@@ -209,7 +224,7 @@ func TestSprayCauses(t *testing.T) {
 			p := marks(sprayed(), 0, 0, 50, 50, 0, 0, 0, 50, 50, 0)
 			p.inv.Switches[0].Spray.Refresh = planted(200 * units.Microsecond)
 			return p
-		}, "leaf0", "each 200 us only: one path stayed congested alone for up to 219 us", 0},
+		}, "leaf0", "only each 200 us: one path stayed congested alone for up to 203 us", 0},
 		{"look-alike: it lasts over many refreshes", causeSlowRefresh, func() *plant { return marks(sprayed(), 0, 0, 50, 50, 50, 50, 50, 50, 50, 50) }, "", "", 0},
 		{"look-alike: all paths are marked", causeSlowRefresh, func() *plant {
 			p := marks(sprayed(), 0, 0, 50, 50).bump(telemetry.SwitchECNMarked, "leaf0/Ethernet48", 0, 0, 50, 50)
@@ -222,6 +237,28 @@ func TestSprayCauses(t *testing.T) {
 			pts.Samples = []telemetry.Sample{{At: units.At(0)}, {At: units.At(int64(500 * units.Microsecond))}, {At: units.At(int64(530 * units.Microsecond)), Count: 80}, {At: units.At(int64(units.Millisecond)), Count: 80}}
 			return p
 		}, "", "", 0},
+		{"not refreshed once", causeSlowRefresh, func() *plant {
+			p := marks(sprayed(), 0, 0, 50, 50, 50, 50, 0, 0, 0, 0)
+			p.inv.Switches[0].Spray.Refresh = planted(200 * units.Millisecond)
+			return p
+		}, "leaf0", "only each 200 ms", 0},
+		{"a queue that stands, and nothing marks", causeSlowRefresh, func() *plant {
+			p := sprayed().standing("leaf0/Ethernet40", 0, 0, 300e3, 300e3, 0, 0, 0, 300e3, 300e3)
+			p.inv.Switches[0].Spray.Refresh = planted(200 * units.Microsecond)
+			return p
+		}, "leaf0", "only each 200 us", 0},
+		{"look-alike: the path is paused by what is behind it", causeSlowRefresh, func() *plant {
+			p := marks(sprayed(), 0, 0, 50, 50, 0, 0, 0, 50, 50, 0).set(telemetry.SwitchPFCRxTime, "leaf0/Ethernet40", ms/4)
+			p.inv.Switches[0].Spray.Refresh = planted(200 * units.Microsecond)
+			return p
+		}, "", "", 0},
+		{"look-alike: flows are pinned, and nothing is sprayed", causeSlowRefresh, func() *plant {
+			p := marks(sprayed(), 0, 0, 50, 50, 0, 0, 0, 50, 50, 0)
+			for _, s := range p.inv.Switches[:2] {
+				s.Spray.Key, s.Spray.Refresh = planted("flow"), planted(200*units.Microsecond)
+			}
+			return p
+		}, "", "", CannotCheck},
 		{"refresh not known", causeSlowRefresh, func() *plant {
 			p := marks(sprayed(), 0, 0, 50, 50)
 			p.inv.Switches[0].Spray.Refresh, p.inv.Switches[1].Spray.Refresh = evidence.Value[units.Duration]{}, evidence.Value[units.Duration]{}
