@@ -51,10 +51,11 @@ var notClaims = []string{
 	"000: 128 A100 GPUs and ResNet-50, 128 nodes, 17 clusters in two years, 2 hours until a fault shows: where and when something was seen.",
 	"000: packets 1023, 1024, 1025; the order 1, 3, 2, 4; QP 0x1234; ports A to D: examples.",
 	"000: UDP port 4791, 16 bits of checksum, bits 8 to 15: definitions (IANA; RFC 768).",
-	"000: 8-bit scores, rules of 16 bytes, 16K of them, a pause threshold of 80 % by default: settings.",
+	"000: CRC32 and CRC64, 8-bit scores, hashes of 32 bits, rules of 16 bytes, 16K of them, a pause threshold of 80 % by default: settings.",
 	"000: spray-rule-limit 32768, a partition of 24K, netdev_budget 300, smp_affinity 2: settings, tested where something is claimed of them.",
 	"001: 100G, eth0, mlx5_0:1, tens of idle GPUs: examples.",
 	"001: loss_rate < 0.01, buffer * 1.2, history[-10:]: pseudo-code.",
 	"003: 200G NICs and 400G switches, hundreds of thousands a day, half a night in the machine room, two weeks until it was found: circumstances.",
+	"003: x16 slots, priority 3, RS-FEC at 200G, timeouts of a database in tens of seconds: settings and comparisons.",
 	"003: 60 % skill and 40 % calm, records of 20 to 30 lines, a drill each quarter: advice.",
 }

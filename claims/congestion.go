@@ -5,6 +5,7 @@ import (
 	"github.com/shunt-network/shunt/workload"
 )
 
+// ecnExperiments are about marking, recovery and isolation: what slows a job that loses nothing.
 func ecnExperiments() []Experiment {
 	return []Experiment{{
 		Name: "ecn", Version: 1, Seeds: 5, Cost: 1.5, Files: []string{"ecn.yaml"},

@@ -7,6 +7,7 @@ import (
 	"github.com/shunt-network/shunt/workload"
 )
 
+// moeExperiments are about hash collisions in training with experts.
 func moeExperiments() []Experiment {
 	return []Experiment{{
 		Name: "moe", Version: 1, Seeds: 8, Cost: 4, Files: []string{"moe.yaml"},

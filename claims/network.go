@@ -5,6 +5,7 @@ import (
 	"github.com/shunt-network/shunt/workload"
 )
 
+// networkExperiments compare ways to carry a collective out, and hosts that cannot keep up.
 func networkExperiments() []Experiment {
 	return []Experiment{{
 		Name: "in-network", Version: 1, Exact: true, Cost: 0.6, Files: []string{"in-network.yaml"},

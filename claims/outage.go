@@ -2,6 +2,7 @@ package claims
 
 import "fmt"
 
+// timeoutExperiments are about what a path that is gone costs: timeouts of the NICs, detection by the switches.
 func timeoutExperiments() []Experiment {
 	return []Experiment{{
 		Name: "timeout", Version: 2, Exact: true, Cost: 0.3, Files: []string{"flap.yaml"},

@@ -10,6 +10,7 @@ import (
 	"github.com/shunt-network/shunt/workload"
 )
 
+// sprayingExperiments are about what spraying does to receivers that expect order, and what equal paths are.
 func sprayingExperiments() []Experiment {
 	return []Experiment{{
 		Name: "spraying", Version: 1, Seeds: 10, Cost: 0.6, Files: []string{"spraying.yaml"},
