@@ -51,7 +51,7 @@ func hostFiles10(host int) map[string][]byte {
 }
 
 // A folder with ten files of each of 1000 hosts. What is kept of them grows with the hosts; what the files themselves
-// cost does not, since one is read at a time.
+// cost does not, since a few are read at a time.
 func BenchmarkCluster(b *testing.B) {
 	dir := b.TempDir()
 	const hosts = 1000
