@@ -2,7 +2,6 @@ package diagnose
 
 import (
 	"fmt"
-	"strings"
 
 	"github.com/shunt-network/shunt/evidence"
 )
@@ -23,24 +22,6 @@ var causeContextLayouts = Cause{
 	Check:    checkContextLayouts,
 }
 
-// dialect is what a NIC speaks: its layout where that is known, else its firmware.
-type dialect struct {
-	name   string
-	layout bool // name is a layout
-	from   evidence.Source
-}
-
-func (v *View) dialectOf(n *evidence.NIC) (d dialect, ok bool) {
-	if s, known := n.ContextID.Layout.Get(); known {
-		return dialect{s, true, n.ContextID.Layout.From}, true
-	}
-	if fw, known := n.Firmware.Get(); known {
-		fw, _, _ = strings.Cut(fw, " ") // "28.41.1000 (MT_0000000838)"
-		return dialect{fw, false, n.Firmware.From}, true
-	}
-	return dialect{}, false
-}
-
 // trouble is the pairs of NICs that time out or send again and those that do not, by what they speak.
 type trouble struct {
 	failed         [][2]string // names of NICs
@@ -50,6 +31,7 @@ type trouble struct {
 	unlikeFine     int
 	dialects       []string       // in order of appearance
 	speakers       map[string]int // NICs by dialect
+	objects        []string       // NICs, in order of appearance
 	of             map[string]dialect
 	known          bool // at least one pair, with both dialects
 	unknownDialect bool
@@ -62,14 +44,14 @@ type trouble struct {
 // contextTrouble sorts the pairs; ok is false where nothing tells of pairs, or nobody's dialect is known.
 func (v *View) contextTrouble() (t trouble, ok bool) {
 	t.of, t.speakers = map[string]dialect{}, map[string]int{}
-	for _, n := range v.nics() {
-		if d, known := v.dialectOf(n.NIC); known {
-			t.of[n.object] = d
-			if t.speakers[d.name] == 0 {
-				t.dialects = append(t.dialects, d.name)
-			}
-			t.speakers[d.name]++
+	speakers := v.speakers()
+	for _, s := range speakers {
+		t.of[s.object] = s.dialect
+		if t.speakers[s.name] == 0 {
+			t.dialects = append(t.dialects, s.name)
 		}
+		t.speakers[s.name]++
+		t.objects = append(t.objects, s.object)
 	}
 	add := func(pair [2]string, failed bool) {
 		a, ok1 := t.of[pair[0]]
@@ -103,7 +85,7 @@ func (v *View) contextTrouble() (t trouble, ok bool) {
 		add(p.ends, failed)
 	}
 	if len(v.Inv.Pairs) == 0 {
-		for _, pair := range v.brokenPairs() {
+		for _, pair := range v.brokenPairs(speakers) {
 			if t.from == "" {
 				t.from = pair.from
 			}
@@ -121,10 +103,10 @@ type brokenPair struct {
 
 // brokenPairs lists the pairs of NICs whose queue pairs used up their retries, by the library's log, each once. Where a line
 // names no device the host's only dialect stands for it.
-func (v *View) brokenPairs() (all []brokenPair) {
+func (v *View) brokenPairs(speakers []speaker) (all []brokenPair) {
 	seen := map[[2]string]bool{}
 	for _, e := range v.unreachable() {
-		a, b := v.speakerOf(e.Host, e.Device), v.speakerOf(v.hostNamed(e.Peer), "")
+		a, b := speakerOf(speakers, e.Host, e.Device), speakerOf(speakers, v.hostNamed(e.Peer), "")
 		if a == "" || b == "" || a == b {
 			continue
 		}
@@ -135,32 +117,6 @@ func (v *View) brokenPairs() (all []brokenPair) {
 		}
 	}
 	return all
-}
-
-// speakerOf is the NIC of a host by its device, or any of them where all speak alike; "" where that is not known.
-func (v *View) speakerOf(host, device string) string {
-	h := v.host(host)
-	if h == nil || host == "" {
-		return ""
-	}
-	var first *evidence.NIC
-	var spoken string
-	for _, n := range h.NICs {
-		if device != "" && n.Device != device {
-			continue
-		}
-		d, ok := v.dialectOf(n)
-		if !ok || first != nil && d.name != spoken {
-			return ""
-		}
-		if first == nil {
-			first, spoken = n, d.name
-		}
-	}
-	if first == nil {
-		return ""
-	}
-	return h.Object(first)
 }
 
 // explained tells whether unlike dialects are what the pairs that fail have in common: all of them are unlike, and no unlike
@@ -243,14 +199,14 @@ func (v *View) contextLayoutsFinding(t trouble, on bool) Finding {
 		f.Not = nil
 	}
 	var odd []string
-	for _, n := range v.nics() {
-		d, ok := t.of[n.object]
-		if !ok || d.name == common {
+	for _, object := range t.objects {
+		d := t.of[object]
+		if d.name == common {
 			continue
 		}
-		odd = append(odd, n.object)
+		odd = append(odd, object)
 		if len(odd) <= maxRows {
-			f.Evidence = append(f.Evidence, Evidence{Layer: "NIC", What: what + " of " + n.object, Seen: d.name, Expected: common, Role: "cause", From: d.from.String()})
+			f.Evidence = append(f.Evidence, Evidence{Layer: "NIC", What: what + " of " + object, Seen: d.name, Expected: common, Role: "cause", From: d.from.String()})
 		}
 	}
 	f.Where = odd
