@@ -63,6 +63,7 @@ const (
 	IBStat            Format = "ibstat"
 	IBStatus          Format = "ibstatus"
 	IBDev2Netdev      Format = "ibdev2netdev"
+	IBPerfquery       Format = "perfquery"
 	Sysfs             Format = "sysfs infiniband"
 	SysfsPCI          Format = "sysfs pci"
 	SysfsNet          Format = "sysfs net"
@@ -107,6 +108,7 @@ const (
 	MLXConfig         Format = "mlxconfig"
 	SecurityGroups    Format = "security groups"
 	PFCWatchdog       Format = "show pfcwd stats"
+	SwitchLog         Format = "switch log"
 	FECStatus         Format = "show interfaces fec status"
 	SwitchCounters    Format = "show interfaces counters"
 	SwitchPorts       Format = "show interfaces status"
@@ -159,6 +161,7 @@ var kinds = []kind{
 	{IBVDevInfo, "hGam", ibtools.StartsDevInfo, func(_ *session, f *fragment.Fragment) parser { return ibtools.NewDevInfo(f) }},
 	{IBStat, "C", ibtools.StartsIBStat, func(_ *session, f *fragment.Fragment) parser { return ibtools.NewIBStat(f) }},
 	{IBStatus, "I", ibtools.StartsIBStatus, func(_ *session, f *fragment.Fragment) parser { return ibtools.NewIBStat(f) }},
+	{IBPerfquery, "#", ibtools.StartsPerfquery, func(_ *session, f *fragment.Fragment) parser { return ibtools.NewPerfquery(f) }},
 	{IBDev2Netdev, lower + digit, ibtools.StartsIBDev2Netdev, func(_ *session, f *fragment.Fragment) parser { return ibtools.NewIBDev2Netdev(f) }},
 	{EthtoolPause, "P", ethtool.StartsPause, func(_ *session, f *fragment.Fragment) parser { return ethtool.NewPause(f) }},
 	{EthtoolLink, "S", ethtool.StartsSettings, func(_ *session, f *fragment.Fragment) parser { return ethtool.NewSettings(f) }},
@@ -208,6 +211,7 @@ var kinds = []kind{
 	{SystemFacts, "LBPMOD0123456789", system.Starts, func(_ *session, f *fragment.Fragment) parser { return system.New(f) }},
 	{MLXConfig, "C", mlxconfig.Starts, func(_ *session, f *fragment.Fragment) parser { return mlxconfig.New(f) }},
 	{PFCWatchdog, upper, sonic.StartsWatchdog, func(_ *session, f *fragment.Fragment) parser { return sonic.NewWatchdog(f) }},
+	{SwitchLog, lower + upper + digit, sonic.StartsSyslog, func(_ *session, f *fragment.Fragment) parser { return sonic.NewSyslog(f) }},
 	{FECStatus, upper, sonic.StartsFEC, func(_ *session, f *fragment.Fragment) parser { return sonic.NewFEC(f) }},
 	{SwitchCounters, "I", sonic.StartsCounters, func(_ *session, f *fragment.Fragment) parser { return sonic.NewCounters(f) }},
 	{SwitchPorts, "I", sonic.StartsPorts, func(_ *session, f *fragment.Fragment) parser { return sonic.NewPorts(f) }},

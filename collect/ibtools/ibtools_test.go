@@ -206,3 +206,35 @@ func FuzzAll(f *testing.F) {
 		}
 	})
 }
+
+// Counters of perfquery are those of sysfs; one that stands at its end tells nothing.
+func TestPerfquery(t *testing.T) {
+	f := fragment.New(&evidence.Inventory{}, "f")
+	p := NewPerfquery(f)
+	for i, line := range strings.Split(`# Port counters: Lid 12 port 2 (CapMask: 0x5A00)
+PortSelect:......................2
+CounterSelect:...................0x0000
+SymbolErrorCounter:..............65535
+LinkDownedCounter:...............4
+PortXmitData:....................10
+PortXmitWait:....................44211212`, "\n") {
+		p.Line([]byte(line), i+1)
+	}
+	var got []string
+	for _, c := range f.Samples {
+		got = append(got, fmt.Sprintf("%s:%d %s %d x%g", c.Device, c.Port, c.Counter, c.Count, c.Scale))
+	}
+	if diff := cmp.Diff([]string{"LID 12:2 link_downed 4 x1", "LID 12:2 port_xmit_data 10 x4", "LID 12:2 port_xmit_wait 44211212 x1"}, got); diff != "" {
+		t.Error(diff)
+	}
+}
+
+func FuzzPerfquery(f *testing.F) {
+	f.Add("# Port counters: Lid port")
+	f.Add("SymbolErrorCounter:.")
+	f.Fuzz(func(_ *testing.T, line string) {
+		p := NewPerfquery(fragment.New(&evidence.Inventory{}, "f"))
+		p.Line([]byte(line), 1)
+		p.Line([]byte("# Port extended counters: "+line), 2)
+	})
+}

@@ -66,3 +66,42 @@ func FuzzAll(f *testing.F) {
 		}
 	})
 }
+
+// Storms of a log are counted by port and queue; one that began before the log counts as well.
+func TestSyslog(t *testing.T) {
+	inv := &evidence.Inventory{}
+	f := fragment.New(inv, "f")
+	s := NewSyslog(f)
+	for i, line := range []string{
+		"Aug 20 13:08:42.443610 leaf1 NOTICE swss#orchagent: :- startWdActionOnQueue: PFC Watchdog detected PFC storm on port Ethernet4, queue index 3, queue id 0x1500000000069d and port id 0x1000000000005",
+		"Aug 20 13:08:44.443610 leaf1 NOTICE swss#orchagent: :- stopWdActionOnQueue: PFC Watchdog storm restored on port Ethernet4, queue index 3, queue id 0x1500000000069d and port id 0x1000000000005",
+		"Aug 20 13:08:45.443610 leaf1 NOTICE swss#orchagent: :- startWdActionOnQueue: PFC Watchdog detected PFC storm on queue 3 port Ethernet4",
+		"Aug 20 13:08:46.000000 leaf2 NOTICE swss#orchagent: :- stopWdActionOnQueue: PFC Watchdog storm restored on port Ethernet8, queue index 4, queue id 0x1 and port id 0x2",
+		"Aug 20 13:08:46.000000 leaf2 NOTICE swss#orchagent: PFC Watchdog detected PFC storm on",
+		"Aug 20 13:08:47.000000 leaf2 NOTICE bgp: something else",
+	} {
+		s.Line([]byte(line), i+1)
+	}
+	s.End()
+	var got []string
+	for _, c := range f.Samples {
+		got = append(got, fmt.Sprintf("%s/%s %d %s %d", c.Host, c.Device, c.Priority, c.Counter, c.Count))
+	}
+	want := []string{
+		"leaf1/Ethernet4 3 PFC_WD_QUEUE_STATS_DEADLOCK_DETECTED 2", "leaf1/Ethernet4 3 PFC_WD_QUEUE_STATS_DEADLOCK_RESTORED 1",
+		"leaf2/Ethernet8 4 PFC_WD_QUEUE_STATS_DEADLOCK_DETECTED 1", "leaf2/Ethernet8 4 PFC_WD_QUEUE_STATS_DEADLOCK_RESTORED 1",
+	}
+	if diff := cmp.Diff(want, got); diff != "" {
+		t.Error(diff)
+	}
+}
+
+func FuzzSyslog(f *testing.F) {
+	f.Add("x NOTICE y: PFC Watchdog detected PFC storm on port E, queue index 9")
+	f.Add("PFC Watchdog storm restored on queue 7 port ")
+	f.Fuzz(func(_ *testing.T, line string) {
+		s := NewSyslog(fragment.New(&evidence.Inventory{}, "f"))
+		s.Line([]byte(line), 1)
+		s.End()
+	})
+}
