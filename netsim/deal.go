@@ -31,8 +31,8 @@ func (DealBy) Choices() []string { return []string{string(DealInTurn), string(De
 type DealConfig struct {
 	By        DealBy         `yaml:"by" doc:"how messages are dealt over the NICs of a GPU: in turn, or by the state of their links"`
 	Refresh   units.Duration `yaml:"refresh" min:"1ns" example:"200ms" doc:"link-state: how often the host reads the load of its NICs"`
-	Staleness units.Duration `yaml:"staleness" example:"1ms" doc:"link-state: how late a reading of a late NIC becomes known"`
-	Jitter    units.Duration `yaml:"jitter" example:"200us" doc:"link-state: it may be later by up to this, by chance"`
+	Staleness units.Duration `yaml:"staleness" min:"0ns" example:"1ms" doc:"link-state: how late a reading of a late NIC becomes known"`
+	Jitter    units.Duration `yaml:"jitter" min:"0ns" example:"200us" doc:"link-state: it may be later by up to this, by chance"`
 	Late      []LateNIC      `yaml:"late" doc:"NICs whose interrupts another CPU handles than the one that keeps the link state"`
 }
 

@@ -3,6 +3,7 @@ package scenario
 import (
 	"context"
 	"errors"
+	"fmt"
 	"flag"
 	"os"
 	"path/filepath"
@@ -177,6 +178,44 @@ job:
 	}
 	if len(problems) < 10 {
 		t.Errorf("%d problems:\n%v", len(problems), err)
+	}
+}
+
+// The parameters of spraying are judged like all others, those of several fields together at the first of them.
+func TestSprayingMistakes(t *testing.T) {
+	for _, k := range []struct {
+		name, src string
+		want      []string
+	}{
+		{"fields", `path:
+  buckets: {count: 0, key: psn, hash: {algorithm: crc99, offset: -1}, curve: flat, refresh: 0us, jitter: -1us, view: leaf, hysteresis: 0, max_step: 0, queue_weight: 300, rules: {limit: -4, per_qp: 0}}
+nic:
+  ppcid: {layout: v9, paths: 0}
+  deal: {by: luck, refresh: 0us, staleness: -1us}
+`, []string{"6:20: count", "6:28: key", "6:51: algorithm", "6:66: offset", "6:78: curve", "6:93: refresh", "6:106: jitter", "6:118: view", "6:136: hysteresis", "6:149: max_step", "6:166: queue_weight", "6:186: limit",
+			"6:198: per_qp", "8:19: layout", "8:30: paths", "9:14: by", "9:29: refresh", "9:45: staleness"}},
+		{"together", `path:
+  buckets:
+    refresh: 100us
+    jitter: 200us
+    hash: {algorithm: crc64, polynomial: 2}
+nic:
+  ppcid: {layout: keyed}
+  deal: {by: link-state, refresh: 1us, jitter: 100ms}
+`, []string{"8:13: path buckets jitter", "9:11: path buckets hash", "11:19: nic ppcid layout", "12:9: nic deal staleness, jitter"}},
+	} {
+		t.Run(k.name, func(t *testing.T) {
+			_, err := Parse("bad.yaml", []byte(tiny+k.src))
+			var problems spec.Problems
+			if !errors.As(err, &problems) || len(problems) != len(k.want) {
+				t.Errorf("%d problems, want %d:\n%v", len(problems), len(k.want), err)
+			}
+			for _, want := range k.want {
+				if !strings.Contains(fmt.Sprint(err), "bad.yaml:"+want) {
+					t.Errorf("no problem at %s in\n%v", want, err)
+				}
+			}
+		})
 	}
 }
 

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"strings"
 
 	"github.com/shunt-network/shunt/diagnose"
 	"github.com/shunt-network/shunt/fabric"
@@ -132,13 +133,36 @@ func (s *Scenario) checkWith(problems *spec.Problems, job func(f *fabric.Fabric,
 		s.faults(f, s.doc.Reporter(problems, ""))
 		s.firmware(f, s.doc.Reporter(problems, ""))
 	}
-	if err := s.config(nil).Validate(); err != nil {
-		*problems = append(*problems, s.doc.Problem("", err.Error()))
-	}
+	s.checkConfig(s.doc.Reporter(problems, ""))
 	for i, code := range s.Expect.Findings {
 		if !knownCode(code) {
 			*problems = append(*problems, s.doc.Problem(fmt.Sprintf("expect.findings[%d]", i), fmt.Sprintf("no cause has the code %q; shunt codes lists them", code)))
 		}
+	}
+}
+
+// checkConfig reports what the simulator finds wrong with the parameters of switches, NICs and path choice, each at its field. The simulator knows no
+// files: its messages begin with the names that lead to the field, as in "path buckets count 0: ...".
+func (s *Scenario) checkConfig(report func(path, text string)) {
+	err := s.config(nil).Validate()
+	if err == nil {
+		return
+	}
+	all := []error{err}
+	if joined, ok := err.(interface{ Unwrap() []error }); ok {
+		all = joined.Unwrap()
+	}
+	for _, err := range all {
+		text := strings.TrimPrefix(err.Error(), "netsim: ")
+		path := ""
+		for word := range strings.FieldsSeq(text) {
+			at := strings.TrimPrefix(path+"."+strings.TrimRight(word, ",:"), ".")
+			if !s.doc.Has(at) {
+				break
+			}
+			path = at
+		}
+		report(path, text)
 	}
 }
 

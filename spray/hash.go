@@ -39,7 +39,7 @@ type HashConfig struct {
 	Algorithm  Algorithm `yaml:"algorithm" doc:"hash function, by the names of SAI"`
 	Polynomial uint64    `yaml:"polynomial" doc:"polynomial of the CRC without its highest term, most significant bit first; unset: the usual one of the algorithm"`
 	Seed       uint64    `yaml:"seed" doc:"combined with the usual start value of the hash, folded to its width"`
-	Offset     int       `yaml:"offset" doc:"bits by which the hash is rotated right (SAI hash offset), so that tiers with one CRC use other bits of it"`
+	Offset     int       `yaml:"offset" min:"0" max:"63" doc:"bits by which the hash is rotated right (SAI hash offset), so that tiers with one CRC use other bits of it"`
 }
 
 // Hasher computes hashes. It never changes once made, so that any number of sprayers can share one.

@@ -9,14 +9,14 @@ import (
 
 // LinkStateConfig says how loads become scores and how old they may get.
 type LinkStateConfig struct {
-	Refresh units.Duration `yaml:"refresh" doc:"time between two readings of the ports (the articles have 200 ms)"`
-	Jitter  units.Duration `yaml:"jitter" doc:"most that a reading comes late; each is late by a time drawn evenly from zero to this"`
+	Refresh units.Duration `yaml:"refresh" min:"1ns" doc:"time between two readings of the ports (the articles have 200 ms)"`
+	Jitter  units.Duration `yaml:"jitter" min:"0ns" doc:"most that a reading comes late; each is late by a time drawn evenly from zero to this"`
 	// PauseFeedback makes a paused port count as dead at once, until its pause ends.
 	PauseFeedback bool `yaml:"pause_feedback" doc:"tell the sprayer of PFC pauses at once instead of at the next reading"`
 
-	Utilisation float64 `yaml:"utilisation_weight" doc:"score points that a fully utilised port loses"`
-	Queue       float64 `yaml:"queue_weight" doc:"score points that a port with a full queue loses"`
-	Errors      float64 `yaml:"errors_weight" doc:"score points that a port loses all of whose packets are broken"`
+	Utilisation float64 `yaml:"utilisation_weight" min:"0" max:"255" doc:"score points that a fully utilised port loses"`
+	Queue       float64 `yaml:"queue_weight" min:"0" max:"255" doc:"score points that a port with a full queue loses"`
+	Errors      float64 `yaml:"errors_weight" min:"0" max:"255" doc:"score points that a port loses all of whose packets are broken"`
 }
 
 // Defaults fills in what is unset: the articles' refresh of 200 ms (S0.3), and scores by utilisation and queue alike. The

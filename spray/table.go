@@ -14,11 +14,11 @@ const (
 
 // TableConfig says how weights become buckets.
 type TableConfig struct {
-	Buckets    int   `yaml:"count" doc:"buckets of the table"`
+	Buckets    int   `yaml:"count" min:"1" max:"65536" doc:"buckets of the table"`
 	Curve      Curve `yaml:"curve" doc:"how many buckets a path of a given health deserves"`
 	Freed      Freed `yaml:"freed" doc:"curve article: where the buckets go that busy paths give up"`
-	Hysteresis int   `yaml:"hysteresis" doc:"smallest change of a path's buckets that is acted upon"`
-	MaxStep    int   `yaml:"max_step" doc:"most buckets that one update moves, but for those of paths that died; unset: an eighth of them"`
+	Hysteresis int   `yaml:"hysteresis" min:"1" doc:"smallest change of a path's buckets that is acted upon"`
+	MaxStep    int   `yaml:"max_step" min:"1" doc:"most buckets that one update moves, but for those of paths that died; unset: an eighth of them"`
 }
 
 // Defaults fills in what is unset. 64 buckets are the 32 a path of two paths of the articles' example; the damping (two buckets, an eighth) is ours:

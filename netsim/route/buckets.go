@@ -24,9 +24,9 @@ type BucketsConfig struct {
 	spray.LinkStateConfig
 	Key       spray.Key        `yaml:"key" doc:"what the hash of a packet covers; flow alone pins a QP to a bucket, and is no spraying"`
 	Hash      spray.HashConfig `yaml:"hash" doc:"hash unit of the leaves; tiers above use other bits of the same hash, while it has any"`
-	Staleness units.Duration   `yaml:"staleness" example:"50us" doc:"time from a reading until buckets follow it"`
+	Staleness units.Duration   `yaml:"staleness" min:"0ns" example:"50us" doc:"time from a reading until buckets follow it"`
 	View      View             `yaml:"view" doc:"a switch goes by its own ports, or by the links behind them as well"`
-	FullQueue units.Bytes      `yaml:"full_queue" doc:"queue of a port that counts as full; unset: the one from which every packet is marked"`
+	FullQueue units.Bytes      `yaml:"full_queue" min:"1B" doc:"queue of a port that counts as full; unset: the one from which every packet is marked"`
 	Unusable  units.Fraction   `yaml:"unusable" doc:"share of broken packets from which a port counts as unusable"`
 	Rules     RulesConfig      `yaml:"rules" doc:"rule table of a switch whose spraying takes rules for each QP"`
 }
