@@ -276,6 +276,7 @@ func (v *View) staleFinding(s split, rows []Evidence, sure float64, hosts int) F
 	}
 	if s.reference {
 		f.Fix.Try = []Change{{Setting: "nic.deal.late", Object: s.host.Name, Value: "none"}}
+		f.Fix.Others = []Alternative{{Text: "deal messages over the NICs in turn, whatever their state", Try: []Change{{Setting: "nic.deal.by", Value: "turn"}}}}
 	}
 	for i, n := range s.nics {
 		id := telemetry.NICTxBytes

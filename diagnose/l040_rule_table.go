@@ -111,7 +111,7 @@ func (v *View) ruleTableFinding(full []fullTable) Finding {
 		Settle:  "the queue pairs over each path: those without a rule use one path only",
 		WrongIf: "the queue pairs that came last are spread over all paths as well",
 		Fix: Fix{
-			Text:     "make the table larger, or give RoCE a partition of its own (article 000: spray-rule-limit 32768, of which 24K for RoCE); better, spray without a rule for each queue pair, by a hash over the packet's sequence number, which needs none",
+			Text:     "make the table larger, or give RoCE a partition of its own (article 000: spray-rule-limit 32768, of which 24K for RoCE)",
 			Commands: []string{"crm show resources all", "show acl rule | wc -l"},
 		},
 	}
@@ -137,6 +137,7 @@ func (v *View) ruleTableFinding(full []fullTable) Finding {
 	if over := worst.over(); over > 0 {
 		f.Title = fmt.Sprintf("%s has room for %d spraying rules and needs %d: %d queue pairs fall back to plain ECMP", worst.sw.Name, worst.limit, worst.needed, fellBack(worst))
 		f.Fix.Try = []Change{{Setting: "path.buckets.rules.limit", Value: fmt.Sprint(roomFor(worst.needed))}}
+		f.Fix.Others = []Alternative{{Text: "spray without a rule for each queue pair, by a hash over the packet's sequence number, which needs none", Try: []Change{{Setting: "path.buckets.rules.limit", Value: "0"}}}}
 		f.Fix.Text = strings.Replace(f.Fix.Text, "make the table larger", fmt.Sprintf("make the table larger by %d entries at least", over), 1)
 	}
 	if n := len(f.Where); n > 1 {

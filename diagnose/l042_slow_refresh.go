@@ -246,7 +246,7 @@ func (v *View) slowRefreshFinding(hits []lag, window units.Duration, prio int8) 
 	spray := worst.group.sw.Spray
 	better := min(worst.refresh, worst.longest) / 10 // an order below what it has to follow
 	f := Finding{
-		Title:    fmt.Sprintf("%s reads its link state only each %s: one path stayed congested alone for up to %s", worst.group.sw.Name, short(worst.refresh), short(worst.longest)),
+		Title:    fmt.Sprintf("%s reads its link state only every %s: one path stayed congested alone for up to %s", worst.group.sw.Name, short(worst.refresh), short(worst.longest)),
 		Severity: Warning, Confidence: likely,
 		Because: "packets are dealt out by the state of the last refresh, so until the next one a path that has filled up is given as much as before, and every queue pair waits for it",
 		WrongIf: "the congestion of the path ends long before the next refresh, or lasts over many of them",

@@ -219,13 +219,15 @@ func (v *View) contextLayoutsFinding(t trouble, on bool) Finding {
 	if lost, told, _ := v.losses(); told && lost == 0 {
 		f.Evidence = append(f.Evidence, Evidence{Layer: "switch", What: "packets that any port dropped or damaged", Seen: "0", Expected: "0", From: "switch_port_dropped_total"})
 	}
+	if what == "layout" {
+		f.Fix.Try = []Change{{Setting: "nic.ppcid.layout", Value: common}}
+		f.Fix.Others = []Alternative{{Text: "leave the field at 0, with NICs that place packets by what the RoCE headers say", Try: []Change{{Setting: "nic.transport", Value: "place"}}}}
+	}
 	switch {
 	case what == "layout" && t.likeFine > 0:
 		f.Confidence = named
-		f.Fix.Try = []Change{{Setting: "nic.ppcid.layout", Value: common}}
 	case what == "layout":
 		f.Confidence = likely
-		f.Fix.Try = []Change{{Setting: "nic.ppcid.layout", Value: common}}
 	case on && t.likeFine > 0:
 		f.Confidence = likely
 	}

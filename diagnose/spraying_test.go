@@ -224,7 +224,7 @@ func TestSprayCauses(t *testing.T) {
 			p := marks(sprayed(), 0, 0, 50, 50, 0, 0, 0, 50, 50, 0)
 			p.inv.Switches[0].Spray.Refresh = planted(200 * units.Microsecond)
 			return p
-		}, "leaf0", "only each 200 us: one path stayed congested alone for up to 203 us", 0},
+		}, "leaf0", "only every 200 us: one path stayed congested alone for up to 203 us", 0},
 		{"look-alike: it lasts over many refreshes", causeSlowRefresh, func() *plant { return marks(sprayed(), 0, 0, 50, 50, 50, 50, 50, 50, 50, 50) }, "", "", 0},
 		{"look-alike: all paths are marked", causeSlowRefresh, func() *plant {
 			p := marks(sprayed(), 0, 0, 50, 50).bump(telemetry.SwitchECNMarked, "leaf0/Ethernet48", 0, 0, 50, 50)
@@ -241,12 +241,12 @@ func TestSprayCauses(t *testing.T) {
 			p := marks(sprayed(), 0, 0, 50, 50, 50, 50, 0, 0, 0, 0)
 			p.inv.Switches[0].Spray.Refresh = planted(200 * units.Millisecond)
 			return p
-		}, "leaf0", "only each 200 ms", 0},
+		}, "leaf0", "only every 200 ms", 0},
 		{"a queue that stands, and nothing marks", causeSlowRefresh, func() *plant {
 			p := sprayed().standing("leaf0/Ethernet40", 0, 0, 300e3, 300e3, 0, 0, 0, 300e3, 300e3)
 			p.inv.Switches[0].Spray.Refresh = planted(200 * units.Microsecond)
 			return p
-		}, "leaf0", "only each 200 us", 0},
+		}, "leaf0", "only every 200 us", 0},
 		{"look-alike: the path is paused by what is behind it", causeSlowRefresh, func() *plant {
 			p := marks(sprayed(), 0, 0, 50, 50, 0, 0, 0, 50, 50, 0).set(telemetry.SwitchPFCRxTime, "leaf0/Ethernet40", ms/4)
 			p.inv.Switches[0].Spray.Refresh = planted(200 * units.Microsecond)

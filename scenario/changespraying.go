@@ -32,6 +32,11 @@ func (s *Scenario) changeSpraying(ch diagnose.Change) (err error) {
 		s.NIC.PPCID.Layout, s.NIC.PPCID.Hosts = layout, nil // of all hosts
 	case "nic.deal.late": // none: the host's interrupts are handled where its link state is kept
 		s.NIC.Deal.Late = slices.DeleteFunc(slices.Clone(s.NIC.Deal.Late), func(l netsim.LateNIC) bool { return l.Host == ch.Object })
+	case "nic.deal.by":
+		if !slices.Contains(s.NIC.Deal.By.Choices(), ch.Value) {
+			return fmt.Errorf("no such way to deal")
+		}
+		s.NIC.Deal.By = netsim.DealBy(ch.Value)
 	case "middlebox.udp_checksum": // any: whatever it is, packets pass
 		s.Faults = slices.DeleteFunc(s.Faults, func(f Fault) bool { return netsim.FaultKind(f.Kind) == netsim.ChecksumDrop })
 	default:

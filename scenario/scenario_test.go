@@ -3,8 +3,8 @@ package scenario
 import (
 	"context"
 	"errors"
-	"fmt"
 	"flag"
+	"fmt"
 	"os"
 	"path/filepath"
 	"reflect"
@@ -258,15 +258,15 @@ func TestWith(t *testing.T) {
 	}
 	sprayed, err := s.With([]diagnose.Change{
 		{Setting: "path.buckets.refresh", Value: "20us"}, {Setting: "path.buckets.pause_feedback", Value: "true"}, {Setting: "path.buckets.rules.limit", Value: "64"},
-		{Setting: "switch.xoff", Value: "130KB"}, {Setting: "switch.alpha", Value: "0.1"}, {Setting: "nic.ppcid.layout", Value: "v1"}, {Setting: "middlebox.udp_checksum", Value: "any"},
+		{Setting: "switch.xoff", Value: "130KB"}, {Setting: "switch.alpha", Value: "0.1"}, {Setting: "nic.ppcid.layout", Value: "v1"}, {Setting: "middlebox.udp_checksum", Value: "any"}, {Setting: "nic.deal.by", Value: "link-state"},
 	})
 	if err != nil {
 		t.Fatal(err)
 	}
-	if b := sprayed.Path.Buckets; b.Refresh != 20*units.Microsecond || !b.PauseFeedback || b.Rules.Limit != 64 || sprayed.Switch.XOFF != 130_000 || sprayed.Switch.Alpha != 0.1 || sprayed.NIC.PPCID.Layout != "v1" || len(sprayed.Faults) != 1 {
+	if b := sprayed.Path.Buckets; b.Refresh != 20*units.Microsecond || !b.PauseFeedback || b.Rules.Limit != 64 || sprayed.Switch.XOFF != 130_000 || sprayed.Switch.Alpha != 0.1 || sprayed.NIC.PPCID.Layout != "v1" || sprayed.NIC.Deal.By != "link-state" || len(sprayed.Faults) != 1 {
 		t.Errorf("%+v", sprayed)
 	}
-	for _, bad := range []diagnose.Change{{Setting: "no.such"}, {Setting: "nic.ppcid.layout", Value: "v9"}, {Setting: "path.buckets.refresh", Value: "soon"}, {Setting: "nic.qps", Value: "many"}, {Setting: "link.healthy", Object: "leaf9/Ethernet0"}, {Setting: "background.priority", Object: "nobody", Value: "1"}} {
+	for _, bad := range []diagnose.Change{{Setting: "no.such"}, {Setting: "nic.ppcid.layout", Value: "v9"}, {Setting: "nic.deal.by", Value: "chance"}, {Setting: "path.buckets.refresh", Value: "soon"}, {Setting: "nic.qps", Value: "many"}, {Setting: "link.healthy", Object: "leaf9/Ethernet0"}, {Setting: "background.priority", Object: "nobody", Value: "1"}} {
 		if _, err := s.With([]diagnose.Change{bad}); err == nil {
 			t.Errorf("%+v was taken", bad)
 		}
