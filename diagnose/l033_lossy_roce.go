@@ -213,11 +213,18 @@ func (v *View) lossyFinding(r recovery) (Finding, bool) {
 		}
 		f.Evidence = append(f.Evidence, Evidence{Layer: "NIC", What: "priorities that carry traffic, " + spoken(r.object), Seen: "only 0", Expected: "RoCE in a priority of its own", Role: "cause", From: from})
 	}
+	if off, row := v.pauseOff(r.object); off {
+		clues++
+		f.Evidence = append(f.Evidence, row)
+	}
 	if pausesKnown {
 		clues++
 		f.Not = append(f.Not, "a paused network: no pause frame was received")
 	}
 	switch {
+	case clues == 0 && !r.once && r.timeouts > oneQP && r.resent > oneQP && v.roce() == yes:
+		f.Because = "packets were asked for again and acknowledgements did not come, over and over: the fabric drops them; whether pauses or marks are at work was not read"
+		f.Settle = "ethtool -S of the port (rx_prioN_pause), np_ecn_marked_roce_packets, and the switch's drop counters, read twice under load"
 	case clues == 0:
 		return Finding{}, false
 	case !r.once && clues >= 2:
@@ -234,6 +241,28 @@ func (v *View) lossyFinding(r recovery) (Finding, bool) {
 		f.Settle = "a second reading of the same counters under load: totals since boot do not tell when it happened"
 	}
 	return f, true
+}
+
+// pauseOff tells whether every interface of a port's host whose QoS was read has pause off for all priorities.
+func (v *View) pauseOff(object string) (bool, Evidence) {
+	host, _, _ := strings.Cut(object, "/")
+	var row Evidence
+	for _, h := range v.Inv.Hosts {
+		if h.Name != host {
+			continue
+		}
+		for _, d := range h.Netdevs {
+			pfc, known := d.QoS.PFC.Get()
+			if !known {
+				continue
+			}
+			if pfc != [evidence.Priorities]bool{} {
+				return false, Evidence{}
+			}
+			row = Evidence{Layer: "NIC", What: "priorities that may be paused, " + object_(h.Name, d.Name), Seen: "none", Expected: "the one RoCE uses", Role: "cause", From: d.QoS.PFC.From.String()}
+		}
+	}
+	return row.What != "", row
 }
 
 // onlyPriority tells which one priority carries all received bytes of an object; known is false where several

@@ -42,6 +42,7 @@ type sprayedIntoPause struct {
 	timed    bool    // paused and siblings are parts of the time, else frames
 	paused   float64 // part of the time, or pauses received
 	siblings float64 // the most that another path of the group was, or received
+	sibling  string  // which one
 	given    float64 // of its fair share
 	how      string  // what given was told from
 	from     string
@@ -97,7 +98,7 @@ func (v *View) pausedPath(g sprayedGroup, prio int8) (hit sprayedIntoPause, know
 
 func (v *View) pausedPathBy(g sprayedGroup, prio int8, of func(telemetry.SeriesID, string, int8) (float64, bool), id telemetry.SeriesID) (hit sprayedIntoPause, known bool) {
 	hit.group = g
-	worst, second := -1, 0.0
+	worst, second := -1, -1
 	var sum, own float64
 	shares := make([]float64, len(g.ports))
 	for i, p := range g.ports {
@@ -112,11 +113,11 @@ func (v *View) pausedPathBy(g sprayedGroup, prio int8, of func(telemetry.SeriesI
 		}
 	}
 	for i, s := range shares {
-		if i != worst {
-			second = max(second, s)
+		if i != worst && (second < 0 || s > shares[second]) {
+			second = i
 		}
 	}
-	hit.port, hit.paused, hit.siblings = g.ports[worst], shares[worst], second
+	hit.port, hit.paused, hit.siblings, hit.sibling = g.ports[worst], shares[worst], shares[second], g.ports[second].object
 	if sum < collisionBytes {
 		return hit, true // next to no traffic: nothing is given to any path
 	}
@@ -133,10 +134,12 @@ func (v *View) sprayedPauseFinding(hits []sprayedIntoPause, prio int8) Finding {
 	worst := hits[0]
 	spray := worst.group.sw.Spray
 	p := worst.port
-	stood, others, expected, from := fmt.Sprintf("stood for %.0f %% of the time", 100*worst.paused), fmt.Sprintf("%.2g %% of the time", 100*worst.siblings), "under 1 %", v.from(telemetry.SwitchPFCRxTime, p.object, prio)
-	seen := fmt.Sprintf("%.2g %% of the time", 100*worst.paused)
+	counter, expected := telemetry.SwitchPFCRxTime, "under 1 %"
+	stood := fmt.Sprintf("stood for %.0f %% of the time", 100*worst.paused)
+	seen, others := fmt.Sprintf("%.2g %% of the time", 100*worst.paused), fmt.Sprintf("%.2g %% of the time", 100*worst.siblings)
 	if !worst.timed {
-		seen, others, expected, from = fmt.Sprintf("%.0f pauses", worst.paused), fmt.Sprintf("%.0f pauses", worst.siblings), "few", v.from(telemetry.SwitchPFCRx, p.object, prio)
+		counter, expected = telemetry.SwitchPFCRx, "few"
+		seen, others = fmt.Sprintf("%.0f pauses", worst.paused), fmt.Sprintf("%.0f pauses", worst.siblings)
 		stood = "received " + seen
 	}
 	f := Finding{
@@ -147,13 +150,13 @@ func (v *View) sprayedPauseFinding(hits []sprayedIntoPause, prio int8) Finding {
 		Settle:  "the path taken out of the group by hand: the pauses of the hosts must end",
 		Not:     []string{"a slow receiver, which pauses all paths (the others: " + others + " at most)"},
 		Fix: Fix{
-			Text:   "feed pauses back to the sprayer, so that a paused path is left out at once",
+			Text:   "feed pauses back to the sprayer, so that a paused path is left out at once, and find what is slow behind it",
 			Try:    []Change{{Setting: "path.buckets.pause_feedback", Value: "true"}},
 			Others: v.lowerThreshold(),
 		},
 		Evidence: []Evidence{
-			{Layer: "switch", What: p.object + " was paused by " + orElse(p.Peer, "its peer"), Seen: seen, Expected: expected, Role: "cause", At: v.onset(telemetry.SwitchPFCRx, p.object, prio), From: from},
-			{Layer: "switch", What: "the most that another of " + worst.group.name + " was", Seen: others, From: from},
+			{Layer: "switch", What: p.object + " was paused by " + orElse(p.Peer, "its peer"), Seen: seen, Expected: expected, Role: "cause", At: v.onset(telemetry.SwitchPFCRx, p.object, prio), From: v.from(counter, p.object, prio)},
+			{Layer: "switch", What: "the most that another of " + worst.group.name + " was", Seen: others, From: v.from(counter, worst.sibling, prio)},
 			{Layer: "switch", What: worst.how, Seen: fmt.Sprintf("%.0f %%", 100*worst.given), Expected: "next to none while it is paused", Role: "cause", From: worst.from},
 		},
 	}
@@ -196,7 +199,7 @@ func (v *View) sprayedPauseFinding(hits []sprayedIntoPause, prio int8) Finding {
 // lowerThreshold is the other advice of article 000: to pause at 65 % of what pauses at 80 % now. It is tried beside the fix, because it makes pauses
 // come earlier and more often, and does not by itself end one sooner.
 func (v *View) lowerThreshold() []Alternative {
-	a := Alternative{Text: "a pause threshold of 65/80 of the present one (article 000)"}
+	a := Alternative{Text: "a pause threshold of 65/80 of the present one (article 000), which by itself only makes pauses come earlier"}
 	if s, ok := v.Inv.Setting("switch.xoff"); ok {
 		var xoff units.Bytes
 		if err := xoff.UnmarshalText([]byte(s.Value)); err == nil && xoff > 0 {
