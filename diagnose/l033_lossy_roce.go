@@ -244,14 +244,17 @@ func (v *View) lossyFinding(r recovery) (Finding, bool) {
 }
 
 // pauseOff tells whether every interface of a port's host whose QoS was read has pause off for all priorities.
-func (v *View) pauseOff(object string) (bool, Evidence) {
-	host, _, _ := strings.Cut(object, "/")
+func (v *View) pauseOff(port string) (bool, Evidence) {
+	host, _, _ := strings.Cut(port, "/")
 	var row Evidence
 	for _, h := range v.Inv.Hosts {
 		if h.Name != host {
 			continue
 		}
 		for _, d := range h.Netdevs {
+			if d.QoS == nil {
+				continue
+			}
 			pfc, known := d.QoS.PFC.Get()
 			if !known {
 				continue
@@ -259,7 +262,7 @@ func (v *View) pauseOff(object string) (bool, Evidence) {
 			if pfc != [evidence.Priorities]bool{} {
 				return false, Evidence{}
 			}
-			row = Evidence{Layer: "NIC", What: "priorities that may be paused, " + object_(h.Name, d.Name), Seen: "none", Expected: "the one RoCE uses", Role: "cause", From: d.QoS.PFC.From.String()}
+			row = Evidence{Layer: "NIC", What: "priorities that may be paused, " + object(h.Name, d.Name), Seen: "none", Expected: "the one RoCE uses", Role: "cause", From: d.QoS.PFC.From.String()}
 		}
 	}
 	return row.What != "", row
