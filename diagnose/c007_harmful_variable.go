@@ -136,6 +136,18 @@ func harmTopoFile(v *View, e evidence.EnvVar) (harm, bool) {
 	if strings.Contains(e.Name, "GRAPH") {
 		h.confidence = likely
 	}
+	lost := without(v.said(evidence.OtherWarning), func(w evidence.Event) bool { // src/graph/xml.cc
+		return !strings.Contains(w.Text, "Could not open XML") || !strings.Contains(w.Text, e.Value)
+	})
+	if len(lost) > 0 {
+		h.severity, h.confidence = Warning, named
+		h.title = fmt.Sprintf("%s=%s cannot be opened where the job runs", e.Name, e.Value)
+		h.because = "NCCL goes on with what it finds by itself; in a virtual machine that hides which GPU is near which NIC, and the file was to tell it"
+		h.wrongIf = "the machine shows its PCIe tree as it is"
+		h.fix = "put the file into the image or mount it, for exactly this type of machine; else remove the reference"
+		h.settle = "ls -l of the path inside the container, and \"via NET/IB/n/GDRDMA\" in a run with it"
+		h.effects = tell(lost, "effect")
+	}
 	return h, true
 }
 
