@@ -1,6 +1,9 @@
 package evidence
 
-import "fmt"
+import (
+	"fmt"
+	"strconv"
+)
 
 // Source is where a value was read: a line of a file, or a path on a host, or a simulated run.
 type Source struct {
@@ -14,7 +17,7 @@ func (s Source) String() string {
 	case s.Run != "":
 		return s.Run
 	case s.Line > 0:
-		return fmt.Sprintf("%s:%d", s.File, s.Line)
+		return s.File + ":" + strconv.Itoa(s.Line)
 	}
 	return s.File
 }
