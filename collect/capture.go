@@ -6,6 +6,7 @@ import (
 	"net/netip"
 
 	"github.com/shunt-network/shunt/collect/fragment"
+	"github.com/shunt-network/shunt/collect/netflow"
 	"github.com/shunt-network/shunt/collect/pcap"
 	"github.com/shunt-network/shunt/collect/sflow"
 	"github.com/shunt-network/shunt/evidence"
@@ -16,6 +17,7 @@ import (
 const (
 	PacketCapture Format = "packet capture"
 	SFlow         Format = "sFlow"
+	FlowRecords   Format = "NetFlow, IPFIX"
 )
 
 // packets tells whether a file that begins so holds packets, and in which format.
@@ -31,18 +33,25 @@ func packets(head []byte) (Format, bool) {
 
 // captured reads a file of packets: a capture, which may hold sFlow, or sFlow alone.
 func (s *session) captured(f *fragment.Fragment, format Format, in input, r *bufio.Reader) {
-	samples := sflow.New(f)
+	samples, records := sflow.New(f), netflow.New(f)
 	before := len(s.inv.Captures)
 	var err error
 	limited := &io.LimitedReader{R: r, N: s.opt.MaxFileBytes}
 	if format == SFlow {
 		err = samples.Dump(limited)
 	} else {
-		err = pcap.Read(f, limited, func(payload []byte, frame int) {
-			_ = samples.Datagram(payload, frame) // what is damaged is counted; other protocols may use the port
+		err = pcap.Read(f, limited, func(d *packet.Frame, frame int) {
+			switch port := d.UDP.DstPort(); { // what is damaged is counted or left; other protocols may use the ports
+			case port == packet.PortSFlow:
+				_ = samples.Datagram(d.UDP.Payload(), frame)
+			case netflow.Port(port):
+				from, _, _, _, _ := d.IP()
+				_ = records.Datagram(from, d.UDP.Payload(), frame)
+			}
 		})
 	}
 	samples.Finish()
+	records.Finish()
 	if err != nil && len(s.inv.Captures) == before && samples.Datagrams == 0 {
 		s.unreadable(in.show, err.Error())
 		return
@@ -52,6 +61,9 @@ func (s *session) captured(f *fragment.Fragment, format Format, in input, r *buf
 	}
 	if format == PacketCapture && samples.Datagrams > 0 {
 		format += ", " + SFlow
+	}
+	if records.Datagrams > 0 {
+		format += ", " + FlowRecords
 	}
 	s.inv.Files = append(s.inv.Files, evidence.File{Path: in.show, Format: string(format), Host: f.Host})
 }

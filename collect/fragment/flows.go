@@ -64,6 +64,29 @@ func (t *Flows) Add(f *packet.Frame, priority int8, bytes units.Bytes, ns int64,
 	case f.GRH != nil:
 		k.protocol, k.port = packet.ProtocolUDP, packet.PortRoCE // RoCE v1, in which class is what matters here
 	}
+	t.add(k, bytes, ns, ns, line)
+}
+
+// Record is what flow records tell of one flow.
+type Record struct {
+	Src, Dst         netip.Addr
+	Protocol         uint8
+	SrcPort, DstPort uint16
+	DSCP             uint8
+	Bytes            units.Bytes
+	First, Last      int64 // nanoseconds
+}
+
+// AddRecord counts a flow that a switch has added up itself. Flow records tell no priority.
+func (t *Flows) AddRecord(r Record, line int) {
+	k := flowKey{src: r.Src, dst: r.Dst, dscp: r.DSCP, priority: -1, protocol: r.Protocol, port: service(r.SrcPort, r.DstPort)}
+	if r.Protocol == packet.ProtocolUDP && r.DstPort == packet.PortRoCE {
+		k.port = packet.PortRoCE
+	}
+	t.add(k, r.Bytes, r.First, r.Last, line)
+}
+
+func (t *Flows) add(k flowKey, bytes units.Bytes, first, last int64, line int) {
 	i, ok := t.index[k]
 	if !ok {
 		if len(t.flows) >= MaxFlows {
@@ -75,10 +98,10 @@ func (t *Flows) Add(f *packet.Frame, priority int8, bytes units.Bytes, ns int64,
 		}
 		i = len(t.flows)
 		t.index[k] = i
-		t.flows = append(t.flows, flow{key: k, first: ns, line: line})
+		t.flows = append(t.flows, flow{key: k, first: first, last: first, line: line})
 	}
 	t.flows[i].bytes = min(t.flows[i].bytes+bytes, maxBytes)
-	t.flows[i].first, t.flows[i].last = min(t.flows[i].first, ns), max(t.flows[i].last, ns)
+	t.flows[i].first, t.flows[i].last = min(t.flows[i].first, first), max(t.flows[i].last, last)
 }
 
 // service is the port an application is known by: one with a name, else the lower one, 0 where both are a client's.

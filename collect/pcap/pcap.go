@@ -29,8 +29,9 @@ const (
 	maxClasses = 8  // code points and priorities of a stream
 )
 
-// Datagrams takes sampled packets out of the capture: the payload of a UDP datagram to sFlow's port, and its frame.
-type Datagrams func(payload []byte, frame int)
+// Datagrams takes what switches export out of the capture: it is shown every whole datagram of UDP that is not RoCE, with
+// the number of its frame, and the frame holds until it returns.
+type Datagrams func(f *packet.Frame, frame int)
 
 // Read reads a capture into the inventory. The error says why the rest of it was not read; what was read before counts.
 func Read(f *fragment.Fragment, r io.Reader, sampled Datagrams) error {
@@ -108,8 +109,8 @@ func (c *capture) frame(rec packet.Record, sampled Datagrams) {
 	case f.Pause != nil:
 		c.pause(&f, rec)
 		return
-	case f.UDP != nil && f.UDP.DstPort() == packet.PortSFlow && sampled != nil && !f.Cut:
-		sampled(f.UDP.Payload(), rec.Number)
+	case f.UDP != nil && f.BTH == nil && sampled != nil && !f.Cut:
+		sampled(&f, rec.Number)
 	}
 	c.flows.Add(&f, -1, units.Bytes(rec.Length), rec.Time, rec.Number)
 	if f.BTH != nil {
