@@ -50,6 +50,8 @@ var harms = map[string]func(*View, evidence.EnvVar) (harm, bool){
 	"NCCL_NET_GDR_LEVEL":          harmGDRLevel,
 	"NCCL_NTHREADS":               harmThreads,
 	"NCCL_IGNORE_CPU_AFFINITY":    harmAffinity,
+	"NCCL_ALGO":                   harmNoWay,
+	"NCCL_NET":                    harmNoNetwork,
 }
 
 func checkHarmfulVariable(v *View) Verdict {
@@ -149,6 +151,43 @@ func harmTopoFile(v *View, e evidence.EnvVar) (harm, bool) {
 		h.effects = tell(lost, "effect")
 	}
 	return h, true
+}
+
+// harmNoWay: a choice that leaves no algorithm for a collective or a type of data (src/enqueue.cc, "no algorithm/protocol available").
+func harmNoWay(v *View, e evidence.EnvVar) (harm, bool) {
+	none := without(v.said(evidence.OtherWarning), func(w evidence.Event) bool { return !strings.Contains(w.Text, "no algorithm/protocol available") })
+	if len(none) == 0 {
+		return harm{}, false
+	}
+	_, what, _ := strings.Cut(none[0].Text, "available for ")
+	what, _, _ = strings.Cut(what, ".")
+	return harm{
+		severity: Critical, confidence: named,
+		title:   fmt.Sprintf("NCCL_ALGO=%s leaves no way to run %s", e.Value, orElse(what, "a collective")),
+		because: "the variable holds for all collectives and types of data; where none of the algorithms that it names can run one of them, NCCL stops",
+		wrongIf: "the message names another variable (NCCL_PROTO)",
+		fix:     "unset it, or name algorithms by collective (NCCL 2.24 and later: allreduce:nvls;allgather:ring)",
+		effects: tell(none, "effect"),
+	}, true
+}
+
+// harmNoNetwork: a network that neither NCCL nor a plugin it found provides (src/net.cc, "network NAME not found").
+func harmNoNetwork(v *View, e evidence.EnvVar) (harm, bool) {
+	none := without(v.said(evidence.OtherWarning), func(w evidence.Event) bool {
+		return !strings.Contains(w.Text, "network "+e.Value+" not found")
+	})
+	if len(none) == 0 {
+		return harm{}, false
+	}
+	return harm{
+		severity: Critical, confidence: named,
+		title:   fmt.Sprintf("NCCL_NET=%s names a network that was not found", e.Value),
+		because: "the plugin that provides it was not found or not loaded, or the network has no device here, and the variable forbids any other",
+		wrongIf: "another process of the job uses that network: then this host alone lacks the plugin",
+		fix:     "put the plugin's directory into LD_LIBRARY_PATH where the job runs and read the NET/Plugin lines; or unset the variable",
+		settle:  "the NET/Plugin lines of NCCL_DEBUG=INFO, and ldd of libnccl-net.so",
+		effects: tell(none, "effect"),
+	}, true
 }
 
 // harmProto: the low-latency protocols trade bandwidth for latency.

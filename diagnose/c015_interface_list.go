@@ -25,6 +25,9 @@ func checkInterfaceList(v *View) Verdict {
 	if v.Inv.Simulated {
 		return notApplicable("a simulated run has no variables of NCCL")
 	}
+	if f, ok := v.noSuchDevice(); ok {
+		return found(f)
+	}
 	var lists []evidence.EnvVar
 	for _, e := range v.Inv.NCCL.Env {
 		if e.Name == "NCCL_SOCKET_IFNAME" || e.Name == "NCCL_IB_HCA" || e.Name == "NCCL_OOB_NET_IFNAME" {
@@ -73,6 +76,29 @@ func checkInterfaceList(v *View) Verdict {
 		return found(f)
 	}
 	return ruledOut("the lists of interfaces and devices are well formed")
+}
+
+// noSuchDevice finds UCX's complaint that UCX_NET_DEVICES names a device that is not there. It goes on with the others of the list,
+// or ends where there are none.
+func (v *View) noSuchDevice() (Finding, bool) {
+	said := without(v.said(evidence.OtherWarning), func(e evidence.Event) bool {
+		return e.File != "UCX" || !strings.HasPrefix(e.What, "network device '")
+	})
+	if len(said) == 0 {
+		return Finding{}, false
+	}
+	e := said[0]
+	device, _, _ := strings.Cut(strings.TrimPrefix(e.What, "network device '"), "'")
+	_, have, _ := strings.Cut(e.What, "one or more of: ")
+	return Finding{
+		Title:    fmt.Sprintf("UCX_NET_DEVICES names %s, which %s does not have", device, called(e.Host)),
+		Severity: Warning, Confidence: named, Where: []string{called(e.Host)},
+		Because:  "the list is of whole names with port (mlx5_0:1); a name of another host or of before a renaming is left out, and what is left may be TCP alone",
+		Evidence: []Evidence{{Layer: "collective", What: "UCX on " + called(e.Host), Seen: "no " + device, Expected: orElse(shorten(have), "a device of the host"), Role: "cause", From: e.From.String()}},
+		WrongIf:  "the device is meant to be there: then look for it with ibv_devices",
+		Fix:      Fix{Text: "name devices that the host has, or unset the variable", Commands: []string{"ucx_info -d | grep -E 'Transport|Device'", "ibv_devices", "export UCX_NET_DEVICES=mlx5_0:1"}},
+		Settle:   "ucx_info -d on that host",
+	}, true
 }
 
 // matchesNone tells that a list lets none of the devices or interfaces through that the host is known to have.

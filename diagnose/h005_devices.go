@@ -83,6 +83,24 @@ func checkDevices(v *View) Verdict {
 			Commands: []string{"ibv_devices", "ls -l /dev/infiniband", "apt-get install libibverbs1 ibverbs-providers", "rdma system"},
 		}
 	default:
+		if c, ok := v.withoutDevices(); ok && len(none) > 0 && !v.rdmaOff() {
+			f.Title = fmt.Sprintf("the container %s asks for GPUs and for no RDMA device, and NCCL found none", c.Name)
+			f.Because = "a pod sees only the devices that its specification asks for; without the resource of the RDMA device plugin, or the host's devices, the library lists none"
+			f.Severity, f.Confidence = Warning, possible
+			f.Where = []string{orElse(c.Pod, c.Name)}
+			var asked []string
+			for _, r := range c.Resources {
+				asked = append(asked, r.Name+": "+r.Amount)
+			}
+			f.Evidence = append([]Evidence{{Layer: "host", What: "devices of container " + c.Name, Seen: listed(asked), Expected: "an RDMA resource besides (rdma/hca, vpc.amazonaws.com/efa, ...)", Role: "cause", From: c.From.String()}}, tell(none, "effect")...)
+			f.WrongIf = "the nodes have no RDMA devices"
+			f.Fix = Fix{
+				Text:     "request the RDMA device plugin's resource, as many as NICs are needed, with the IPC_LOCK capability",
+				Commands: []string{"kubectl describe node | grep -E 'rdma|efa|hca|sriov'", "resources: {limits: {rdma/hca_shared_devices_a: 1}}", "securityContext: {capabilities: {add: [IPC_LOCK]}}"},
+			}
+			f.Settle = "kubectl describe node: which RDMA resources it offers; ibstatus on the node"
+			return found(f)
+		}
 		if len(none) > 0 {
 			return cannotCheck("whether the host has RDMA devices at all (ibstatus)")
 		}
@@ -103,6 +121,25 @@ func checkDevices(v *View) Verdict {
 	f.Where = []string{called(append(append(open, library...), none...)[0].Host)}
 	f.Not = []string{"the line about libnccl-net.so: NCCL prints it whenever no plugin is installed, and uses its own code"}
 	return found(f)
+}
+
+// withoutDevices finds a container that was given GPUs and nothing of RDMA.
+func (v *View) withoutDevices() (evidence.Container, bool) {
+	for _, c := range v.Inv.Containers {
+		gpus, rdma := false, c.Privileged.Or(false)
+		for _, r := range c.Resources {
+			name := strings.ToLower(r.Name)
+			if strings.Contains(name, "nvidia.com/gpu") || strings.Contains(name, "amd.com/gpu") {
+				gpus = true
+				continue
+			}
+			rdma = true // whatever the plugin of this cluster is called, it is a device beside the GPUs
+		}
+		if gpus && !rdma && !slices.ContainsFunc(c.Devices, func(d string) bool { return strings.Contains(d, "infiniband") }) {
+			return c, true
+		}
+	}
+	return evidence.Container{}, false
 }
 
 // hasRDMA tells whether any host is known to have an RDMA port or to have used one, and by what line.

@@ -106,6 +106,10 @@ func (v *View) endedByItself() (Finding, bool) {
 		Fix:      Fix{Text: "mend what the exception names; its traceback stands above it", Commands: []string{"grep -n -m1 -B30 '" + strings.ReplaceAll(shorten(name), "'", "") + "' LOG"}},
 		Settle:   "the traceback of " + who,
 	}
+	if len(v.said(evidence.PeerClosed, evidence.WatchdogTimeout, evidence.ProcessEnded, evidence.CompletionError)) == 0 {
+		f.Severity, f.Confidence = Note, weak // programs print exceptions that they caught
+		f.Title = strings.Replace(f.Title, "ended with", "reports", 1)
+	}
 	return f, true
 }
 

@@ -87,6 +87,8 @@ func (l *Log) Line(f *fragment.Fragment, line []byte, n int) Source {
 	switch {
 	case bytes.Contains(line, []byte("(synd 0x")):
 		return l.ucx(f, line, n)
+	case bytes.Contains(line, []byte(" UCX  ")):
+		return l.trouble(f, line, n)
 	case bytes.Contains(line, []byte(" [rqpn ")):
 		return l.request(line)
 	case bytes.Contains(line, []byte("[btl_tcp_")):

@@ -72,6 +72,9 @@ func TestTorchVersions(t *testing.T) {
 
 func TestOthers(t *testing.T) {
 	n := read(t, `[node1:7391 :0]         ib_mlx5_log.c:177  Transport retry count exceeded on mlx5_0:1/RoCE (synd 0x15 vend 0x81 hw_synd 0/0)
+[1737449293.340768] [node3:559607:0]          ib_md.c:287  UCX  ERROR ibv_reg_mr(address=0x7f0000000000, length=8388608, access=0xf) failed: Cannot allocate memory : Please set max locked memory (ulimit -l) to 'unlimited' (current: 8192 kbytes)
+[1737449293.340768] [node3:559607:0]      mm_posix.c:206  UCX  ERROR Not enough memory to write total of 4292720 bytes. Please check that /dev/shm or the directory you specified has more available memory.
+[1737449293.340768] [node3:559607:0]     parser.c:2033 UCX  INFO  UCX_* env variables: UCX_TLS=rc
 [node2:2213736:0:2213736] ib_mlx5_log.c:171  Local protection on mlx5_1:2/IB (synd 0x4 vend 0x51 hw_synd 0/0)
 [node1][[38971,1],2][btl_tcp_endpoint.c:796:mca_btl_tcp_endpoint_complete_connect] connect() to 198.51.100.1 failed: Connection refused (111)
 [node1][[39817,1],2][btl_tcp_endpoint.c:638:mca_btl_tcp_endpoint_recv_connect_ack] received unexpected process identifier [[39817,1],3]
@@ -83,6 +86,8 @@ Sep 04 11:42:30 node3 sharp_am[720665]: started
 `)
 	want := []evidence.Event{
 		{Kind: evidence.CompletionError, Host: "node1", Process: 7391, Rank: -1, Status: 12, Vendor: 0x81, Device: "mlx5_0", DevicePort: 1, What: "UCX", File: "ib_mlx5_log.c"},
+		{Kind: evidence.RegisterFailed, Host: "node3", Process: 559607, Rank: -1, Errno: "Cannot allocate memory", What: "ibv_reg_mr", File: "UCX"},
+		{Kind: evidence.ShmFailed, Host: "node3", Process: 559607, Rank: -1, Errno: "No space left on device", What: "Not enough memory to write total of 4292720 bytes. Please check that /dev/shm or the directory you specified has more available memory.", File: "UCX"},
 		{Kind: evidence.CompletionError, Host: "node2", Process: 2213736, Rank: -1, Status: 4, Vendor: 0x51, Device: "mlx5_1", DevicePort: 2, What: "UCX", File: "ib_mlx5_log.c"},
 		{Kind: evidence.ConnectFailed, Host: "node1", Rank: -1, Errno: "Connection refused", Peer: "198.51.100.1", What: "btl_tcp", File: "btl_tcp_endpoint.c"},
 		{Kind: evidence.OtherWarning, Host: "node1", Rank: -1, What: "received unexpected process identifier [[39817,1],3]", File: "btl_tcp_endpoint.c"},
@@ -98,7 +103,7 @@ Sep 04 11:42:30 node3 sharp_am[720665]: started
 func FuzzParse(f *testing.F) {
 	for _, s := range []string{
 		"x ProcessGroupNCCL y Rank 99999999999999999999 last enqueued work: -5, last completed work: 1", "[a:1 b.c:1 Remote access on  (synd 0x", "[btl_tcp_", "[btl_tcp_] connect() to  failed: ",
-		"Traceback (most recent call last):\n x\nValueError", "[rank]: Traceback (most recent call last):\n[rank]: aError: NCCL", "  host      : n\n  rank      : 9(local_rank: \n traceback : Signal 9 (SIGKILL) received by PID 1", "srun: error: a: task 1: Killed", "[client socket has timed out trying to connect to (,)", "[pair.cc: connect []:", "RDMA device: a, LID: 0, (GID_Index 1) fe:80", "(modify QP to RTR timed out",
+		"Traceback (most recent call last):\n x\nValueError", "[rank]: Traceback (most recent call last):\n[rank]: aError: NCCL", "  host      : n\n  rank      : 9(local_rank: \n traceback : Signal 9 (SIGKILL) received by PID 1", "srun: error: a: task 1: Killed", "[client socket has timed out trying to connect to (,)", "[pair.cc: connect []:", "RDMA device: a, LID: 0, (GID_Index 1) fe:80", "(modify QP to RTR timed out", "[a] UCX  ", "[a:1] UCX  ERROR ibv_reg_mr(",
 		"sharp_am[", "[:: unique id] ERROR ", "] ERROR ", "[E1 ProcessGroupNCCL Watchdog caught collective operation timeout SeqNum=,OpType=",
 	} {
 		f.Add(s)

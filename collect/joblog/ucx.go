@@ -73,6 +73,43 @@ func (l *Log) ucx(f *fragment.Fragment, line []byte, n int) Source {
 	return UCX
 }
 
+// trouble reads UCX's own messages:
+//
+//	[1737449293.340768] [node13:559607:0]  ib_md.c:287  UCX  ERROR ibv_reg_mr(address=.., length=.., access=0xf) failed: Cannot allocate memory : ...
+//	[1737449293.340768] [node13:559607:0]  mm_posix.c:206  UCX  ERROR Not enough memory to write total of 4292720 bytes. Please check that /dev/shm ...
+//	[1737449293.340768] [node13:559607:0]  ucp_context.c:1112 UCX  WARN  network device 'mlx5_9:1' is not available, please use one or more of: ..
+func (l *Log) trouble(f *fragment.Fragment, line []byte, n int) Source {
+	i := bytes.Index(line, []byte(" UCX  "))
+	head, text := line[:i], bytes.TrimSpace(line[i+len(" UCX  "):])
+	level, text, _ := bytes.Cut(text, []byte(" "))
+	text = bytes.TrimSpace(text)
+	if string(level) != "ERROR" && string(level) != "WARN" {
+		return None
+	}
+	e := evidence.Event{Kind: evidence.OtherWarning, Host: f.Host, Rank: -1, File: "UCX", What: string(text[:min(len(text), fragment.MaxText)]), From: f.At(n)}
+	if id := bytes.LastIndexByte(head, '['); id >= 0 {
+		if host, rest, ok := bytes.Cut(head[id+1:], []byte(":")); ok {
+			e.Host = string(host)
+			pid, _ := numberAfter(rest, "")
+			e.Process = int(pid)
+		}
+	}
+	switch {
+	case bytes.HasPrefix(text, []byte("ibv_reg_mr(")), bytes.HasPrefix(text, []byte("ibv_reg_dmabuf_mr(")):
+		e.Kind, e.What = evidence.RegisterFailed, "ibv_reg_mr"
+		_, errno, _ := bytes.Cut(text, []byte("failed: "))
+		errno, _, _ = bytes.Cut(errno, []byte(" :"))
+		e.Errno = string(bytes.TrimSpace(errno))
+	case bytes.HasPrefix(text, []byte("Not enough memory to write total of")):
+		e.Kind, e.Errno = evidence.ShmFailed, "No space left on device"
+	case bytes.HasPrefix(text, []byte("network device '")):
+	default:
+		return None
+	}
+	l.add(e, line)
+	return UCX
+}
+
 // request reads the second line UCX prints of a completion in error: where the request was to go, by LID on InfiniBand and by
 // GID on RoCE.
 //
