@@ -46,6 +46,13 @@ IDs each claim is told in full. What has ended is kept, and the same command goe
   shunt claims S0.1 --seeds 20
   shunt claims --markdown -o docs/claims.md
   shunt claims 003 --json | jq '.claims[] | select(.verdict=="does not hold") | .id'`,
+		ValidArgsFunction: func(*cobra.Command, []string, string) ([]string, cobra.ShellCompDirective) {
+			var ids []string
+			for _, c := range claims.All() {
+				ids = append(ids, cobra.CompletionWithDesc(c.ID, c.Says))
+			}
+			return ids, cobra.ShellCompDirectiveNoFileComp
+		},
 		RunE: func(c *cobra.Command, args []string) error { return a.claims(c.Context(), args, o) },
 	}
 	f := c.Flags()
@@ -64,6 +71,10 @@ IDs each claim is told in full. What has ended is kept, and the same command goe
 
 func (a *app) claims(ctx context.Context, ids []string, o claimsOptions) error {
 	list, unknown := claims.Find(ids)
+	width := 0
+	if a.output.terminal && o.out == "" {
+		width = a.output.width
+	}
 	switch {
 	case len(unknown) > 0:
 		return fail(exitUsage, "there is no claim %s; shunt claims --list lists them", strings.Join(unknown, ", "))
@@ -72,7 +83,7 @@ func (a *app) claims(ctx context.Context, ids []string, o claimsOptions) error {
 	case o.scenarios != "":
 		return a.writeScenarios(o.scenarios)
 	case o.list:
-		return a.deliver(o.out, claimsList(list))
+		return a.deliver(o.out, cut(claimsList(list), width))
 	}
 	if o.jobs == 0 {
 		o.jobs = runtime.GOMAXPROCS(0)
@@ -99,10 +110,6 @@ func (a *app) claims(ctx context.Context, ids []string, o claimsOptions) error {
 	case o.markdown:
 		text = r.Markdown()
 	default:
-		width := 0
-		if a.output.terminal && o.out == "" {
-			width = a.output.width
-		}
 		text = claimsText(r, len(ids) > 0, interrupted, width)
 	}
 	switch {
@@ -199,9 +206,9 @@ func (a *app) writeScenarios(dir string) error {
 
 // claimsList is what there is to test.
 func claimsList(list []claims.Claim) string {
-	t := table{head: []string{"", "claimed", "figure", "kind", "experiment"}, left: 5}
+	t := table{head: []string{"", "kind", "experiment", "figure", "claimed"}, left: 5}
 	for _, c := range list {
-		t.add(c.ID, c.Says, c.Figure, string(c.Kind), c.Measure.Experiment)
+		t.add(c.ID, string(c.Kind), c.Measure.Experiment, c.Figure, c.Says)
 	}
 	return t.String()
 }
@@ -209,6 +216,10 @@ func claimsList(list []claims.Claim) string {
 // claimsText is a report for reading: a line for each claim, or all there is to say of them. Lines end where the terminal does, if there is one.
 func claimsText(r *claims.Report, full, interrupted bool, width int) string {
 	var b strings.Builder
+	prose := 110
+	if width >= narrowest {
+		prose = min(prose, width-6)
+	}
 	if full {
 		for i := range r.Claims {
 			o := &r.Claims[i]
@@ -222,13 +233,13 @@ func claimsText(r *claims.Report, full, interrupted bool, width int) string {
 					}
 					t.add(f.Name, f.Text(), held, f.Experiment)
 				}
-				b.WriteString("\n" + indent(t.String(), "    "))
+				b.WriteString("\n" + cut(indent(t.String(), "    "), width))
 			}
-			fmt.Fprintf(&b, "\n%s\n\n", indent(claims.Wrap(o.Reading, 110), "      "))
+			fmt.Fprintf(&b, "\n%s\n\n", indent(claims.Wrap(o.Reading, prose), "      "))
 		}
 		for i := range r.Experiments {
 			e := &r.Experiments[i]
-			fmt.Fprintf(&b, "experiment %s: %s\n\n", e.Name, strings.TrimLeft(indent(claims.Wrap(e.Method+" "+e.Repeats(), 110), "      "), " "))
+			fmt.Fprintf(&b, "experiment %s: %s\n\n", e.Name, strings.TrimLeft(indent(claims.Wrap(e.Method+" "+e.Repeats(), prose), "      "), " "))
 		}
 	} else {
 		t := table{head: []string{"", "verdict", "claimed", "measured", "of"}, left: 5}
@@ -248,7 +259,7 @@ func claimsText(r *claims.Report, full, interrupted bool, width int) string {
 			counts = append(counts, fmt.Sprintf("%d %s", n, v))
 		}
 	}
-	fmt.Fprintf(&b, "%d claims: %s\n", len(r.Claims), strings.Join(counts, ", "))
+	fmt.Fprintf(&b, "%d claim%s: %s\n", len(r.Claims), ifText(len(r.Claims) != 1, "s"), strings.Join(counts, ", "))
 	if r.Kept > 0 {
 		fmt.Fprintf(&b, "%d of %d trials were kept from before\n", r.Kept, r.Trials)
 	}
@@ -261,9 +272,12 @@ func claimsText(r *claims.Report, full, interrupted bool, width int) string {
 	return b.String()
 }
 
+// narrowest is the terminal that text is still fitted to.
+const narrowest = 40
+
 // cut shortens the lines of a table that would not fit; width 0 is any.
 func cut(text string, width int) string {
-	if width < 20 {
+	if width < narrowest {
 		return text
 	}
 	var b strings.Builder

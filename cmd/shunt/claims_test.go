@@ -49,6 +49,7 @@ func TestClaimsKept(t *testing.T) {
 	if err := json.Unmarshal([]byte(first), &r); err != nil || r.Schema != claims.Schema || len(r.Claims) != 3 || !r.Complete {
 		t.Errorf("%v: %+v", err, r)
 	}
+	t.Setenv("XDG_CACHE_HOME", filepath.Join(files[0], "none")) // below a file nothing can be kept
 	_, text, _ := run(t, t.Context(), args[:len(args)-3]...)
 	if strings.Contains(text, "were kept from before") {
 		t.Error("without --keep and a cache something was kept")

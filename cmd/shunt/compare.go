@@ -71,7 +71,7 @@ func (o *compareOptions) variants(paths []string) ([]scenario.Variant, error) {
 		return nil, fail(exitUsage, "%s is a kept run; --set needs the scenario, which is %s/%s", paths[0], paths[0], scenario.ScenarioFile)
 	}
 	for _, text := range o.set {
-		set, err := settings(strings.Split(text, ";"), 0, false)
+		set, err := settings(strings.Split(text, ";"))
 		if err != nil {
 			return nil, err
 		}

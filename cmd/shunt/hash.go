@@ -63,7 +63,17 @@ or more, and 3 where there is no flow.`,
 			}
 			return nil
 		},
-		RunE: func(c *cobra.Command, args []string) error { return a.hash(c.Context(), args, o) },
+		RunE: func(c *cobra.Command, args []string) error {
+			for _, f := range []struct {
+				name  string
+				value int
+			}{{"paths", o.paths}, {"tiers", o.tiers}, {"qps", o.qps}} { // 0 is what the library takes for unset
+				if c.Flags().Changed(f.name) && f.value < 1 {
+					return fail(exitUsage, "--%s %d: write a positive number", f.name, f.value)
+				}
+			}
+			return a.hash(c.Context(), args, o)
+		},
 	}
 	f := c.Flags()
 	f.StringVar(&o.algorithm, "algorithm", "", "the hash: "+strings.Join(ecmp.Algorithms(), ", ")+" (default: simulator for a scenario, crc32 for others)")
@@ -137,10 +147,10 @@ func secondHash(text string) (h spray.HashConfig, err error) {
 		case name == "polynomial":
 			h.Polynomial, err = strconv.ParseUint(value, 0, 64)
 		default:
-			err = fmt.Errorf("%q is none of seed, offset and polynomial", part)
+			return h, fmt.Errorf("%q is none of seed, offset and polynomial", part)
 		}
 		if err != nil {
-			return h, err
+			return h, fmt.Errorf("%s is no number", part)
 		}
 	}
 	return h, nil
@@ -188,6 +198,9 @@ func (a *app) hash(ctx context.Context, paths []string, o hashOptions) error {
 	r, err := ecmp.Analyse(ctx, set, ecmp.Options{Config: c, Buckets: o.buckets, Paths: o.paths, Tiers: o.tiers, Propose: !o.noProposals,
 		Progress: func(done float64) { line.update(done, 1) }})
 	line.clear()
+	if errors.Is(err, ecmp.ErrNoFlows) {
+		err = fmt.Errorf("%w in %s", err, strings.Join(append([]string{input}, set.Notes...), "; "))
+	}
 	if err != nil {
 		return hashFailure(err)
 	}
@@ -238,7 +251,7 @@ func hashFailure(err error) error {
 
 // scenarioFlows lists the QPs of a scenario's job.
 func (a *app) scenarioFlows(ctx context.Context, file string, o hashOptions) (*ecmp.Set, netsim.PathChoice, error) {
-	set, err := settings(o.set, 0, false)
+	set, err := settings(o.set)
 	if err != nil {
 		return nil, "", err
 	}

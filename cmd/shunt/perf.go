@@ -25,9 +25,7 @@ type perfOptions struct {
 	channels       int
 	engine         engineFlag // empty: by the budget
 	budget         float64
-	set            []string
-	seed           uint64
-	seedSet        bool
+	change         changes
 	json           bool
 }
 
@@ -51,7 +49,6 @@ network and NVLink alone: what a kernel takes to launch and what GPUs take to ad
 		Args:      cobra.ExactArgs(1),
 		ValidArgs: workload.NoCollective.Choices(),
 		RunE: func(c *cobra.Command, args []string) error {
-			o.seedSet = c.Flags().Changed("seed")
 			return a.perf(c.Context(), args[0], o)
 		},
 	}
@@ -68,8 +65,7 @@ network and NVLink alone: what a kernel takes to launch and what GPUs take to ad
 	f.IntVar(&o.channels, "channels", 0, "parallel rings or tree pairs (default: one for each GPU of a host and plane)")
 	f.Var(&o.engine, "engine", "packet or flow, whatever a row takes (default: by the budget)")
 	f.Float64Var(&o.budget, "budget", perfBudget, "packet-hops of a row beyond which it is worked out as flows")
-	f.StringArrayVar(&o.set, "set", nil, "set a field of the scenario, path=value (any number of times)")
-	f.Uint64Var(&o.seed, "seed", 0, "the seed, instead of the file's")
+	o.change.on(f)
 	f.BoolVar(&o.json, "json", false, "print JSON")
 	if err := c.MarkFlagRequired("fabric"); err != nil {
 		panic(err) // the flag is defined a few lines up
@@ -151,7 +147,7 @@ func (a *app) perf(ctx context.Context, name string, o perfOptions) error {
 	if err != nil {
 		return err
 	}
-	set, err := settings(o.set, o.seed, o.seedSet)
+	set, err := o.change.settings()
 	if err != nil {
 		return err
 	}

@@ -14,6 +14,9 @@ import (
 // plotFlag is the --plots of sim and compare: the format, or empty for none.
 type plotFlag struct{ chart.Format }
 
+// Choices lists the formats.
+func (*plotFlag) Choices() []string { return []string{string(chart.SVG), string(chart.PNG)} }
+
 func (p *plotFlag) Type() string   { return "format" }
 func (p *plotFlag) String() string { return string(p.Format) }
 

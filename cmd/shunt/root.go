@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
 
 	"github.com/shunt-network/shunt/internal/spec"
 	"github.com/shunt-network/shunt/rules"
@@ -47,6 +48,22 @@ func (a *app) complain(command *cobra.Command, code int, err error) {
 	fmt.Fprintf(a.stderr, "shunt: %s%s\n", strings.Join(strings.Fields(err.Error()), " "), hint)
 }
 
+// completeChoices lets the shell complete the flags of a command, and of those below it, whose values are one of a few words.
+func completeChoices(c *cobra.Command) {
+	c.Flags().VisitAll(func(f *pflag.Flag) {
+		v, ok := f.Value.(interface{ Choices() []string })
+		if !ok {
+			return
+		}
+		if err := c.RegisterFlagCompletionFunc(f.Name, cobra.FixedCompletions(v.Choices(), cobra.ShellCompDirectiveNoFileComp)); err != nil {
+			panic(err) // none of them has a completion of its own
+		}
+	})
+	for _, sub := range c.Commands() {
+		completeChoices(sub)
+	}
+}
+
 func (a *app) root() *cobra.Command {
 	root := &cobra.Command{
 		Use:           "shunt",
@@ -62,6 +79,21 @@ func (a *app) root() *cobra.Command {
 	root.SetIn(a.stdin)
 	root.SetOut(a.stdout)
 	root.SetErr(a.stderr)
-	root.AddCommand(a.explainCommand(), a.collectCommand(), a.simCommand(), a.perfCommand(), a.compareCommand(), a.sweepCommand(), a.claimsCommand(), a.hashCommand(), a.codesCommand(), a.rulesCommand(), a.sprayCommand(), a.versionCommand())
+	for _, g := range []struct {
+		id, title string
+		commands  []*cobra.Command
+	}{
+		{"explain", "Find out why:", []*cobra.Command{a.explainCommand(), a.collectCommand(), a.codesCommand(), a.rulesCommand()}},
+		{"simulate", "Simulate:", []*cobra.Command{a.simCommand(), a.perfCommand(), a.compareCommand(), a.sweepCommand()}},
+		{"paths", "Paths through the network:", []*cobra.Command{a.hashCommand(), a.sprayCommand(), a.claimsCommand()}},
+	} {
+		root.AddGroup(&cobra.Group{ID: g.id, Title: g.title})
+		for _, c := range g.commands {
+			c.GroupID = g.id
+			root.AddCommand(c)
+		}
+	}
+	root.AddCommand(a.versionCommand())
+	completeChoices(root)
 	return root
 }

@@ -9,6 +9,7 @@ import (
 	"strings"
 
 	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
 
 	"github.com/shunt-network/shunt/internal/chart"
 	"github.com/shunt-network/shunt/internal/spec"
@@ -19,9 +20,7 @@ import (
 type simOptions struct {
 	out     string
 	engine  engineFlag
-	set     []string
-	seed    uint64
-	seedSet bool
+	change  changes
 	json    bool
 	replace bool
 	plots   plotFlag
@@ -29,6 +28,9 @@ type simOptions struct {
 
 // engineFlag is the --engine of the verbs that run scenarios.
 type engineFlag struct{ scenario.Engine }
+
+// Choices lists the engines.
+func (*engineFlag) Choices() []string { return scenario.Engines() }
 
 func (e *engineFlag) Type() string   { return "engine" }
 func (e *engineFlag) String() string { return string(e.Engine) }
@@ -57,7 +59,6 @@ collectives) and the scenario itself. The folder appears whole or not at all.`,
   shunt sim examples/moe-collision --engine flow --json | jq .figures.step`,
 		Args: cobra.ExactArgs(1),
 		RunE: func(c *cobra.Command, args []string) error {
-			o.seedSet = c.Flags().Changed("seed")
 			return a.sim(c.Context(), args[0], o)
 		},
 	}
@@ -65,16 +66,36 @@ collectives) and the scenario itself. The folder appears whole or not at all.`,
 	f.StringVarP(&o.out, "output", "o", "", "folder to keep the run in")
 	f.BoolVar(&o.replace, "replace", false, "replace the run that the folder holds")
 	f.Var(&o.engine, "engine", "what carries it out: packet (queues, pauses, losses) or flow (rates alone, much faster)")
-	f.StringArrayVar(&o.set, "set", nil, "set a field of the scenario, path=value (any number of times)")
-	f.Uint64Var(&o.seed, "seed", 0, "the seed, instead of the file's")
+	o.change.on(f)
 	f.BoolVar(&o.json, "json", false, "print JSON ("+scenario.RunSchema+")")
 	f.Var(&o.plots, "plots", "draw link-heat, queues and completion into the folder: svg or png")
 	f.Lookup("plots").NoOptDefVal = string(chart.SVG)
 	return c
 }
 
-// settings reads the values of --set and --seed.
-func settings(set []string, seed uint64, seedSet bool) ([]scenario.Setting, error) {
+// changes are the flags --set and --seed, by which the verbs that run a scenario change it.
+type changes struct {
+	set   []string
+	seed  uint64
+	flags *pflag.FlagSet // tells whether there is a seed
+}
+
+func (c *changes) on(f *pflag.FlagSet) {
+	c.flags = f
+	f.StringArrayVar(&c.set, "set", nil, "set a field of the scenario, path=value (any number of times)")
+	f.Uint64Var(&c.seed, "seed", 0, "the seed, instead of the file's")
+}
+
+func (c *changes) settings() ([]scenario.Setting, error) {
+	out, err := settings(c.set)
+	if err == nil && c.flags.Changed("seed") {
+		out = append(out, scenario.Setting{Path: "seed", Value: fmt.Sprint(c.seed)})
+	}
+	return out, err
+}
+
+// settings reads the values of --set.
+func settings(set []string) ([]scenario.Setting, error) {
 	var out []scenario.Setting
 	for _, text := range set {
 		s, err := scenario.ParseSetting(text)
@@ -82,9 +103,6 @@ func settings(set []string, seed uint64, seedSet bool) ([]scenario.Setting, erro
 			return nil, fail(exitUsage, "--set %w", err)
 		}
 		out = append(out, s)
-	}
-	if seedSet {
-		out = append(out, scenario.Setting{Path: "seed", Value: fmt.Sprint(seed)})
 	}
 	return out, nil
 }
@@ -108,7 +126,7 @@ func failed(err error) error {
 
 // sim runs a scenario, keeps the run where asked to, and prints what it came to.
 func (a *app) sim(ctx context.Context, path string, o simOptions) error {
-	set, err := settings(o.set, o.seed, o.seedSet)
+	set, err := o.change.settings()
 	if err != nil {
 		return err
 	}

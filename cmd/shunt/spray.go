@@ -34,6 +34,9 @@ type choiceFlag[T ~string] struct {
 	kind  string
 }
 
+// Choices lists the words.
+func (f *choiceFlag[T]) Choices() []string { return f.among }
+
 func (f *choiceFlag[T]) Type() string   { return f.kind }
 func (f *choiceFlag[T]) String() string { return string(*f.value) }
 
@@ -46,12 +49,9 @@ func (f *choiceFlag[T]) Set(text string) error {
 	return nil
 }
 
-// choice adds such a flag, with completion. Its default is the value it has.
+// choice adds such a flag. Its default is the value it has.
 func choice[T ~string](c *cobra.Command, value *T, among []string, name, kind, usage string) {
 	c.Flags().Var(&choiceFlag[T]{value, among, kind}, name, usage+": "+strings.Join(among, ", "))
-	if err := c.RegisterFlagCompletionFunc(name, cobra.FixedCompletions(among, cobra.ShellCompDirectiveNoFileComp)); err != nil {
-		panic(err) // the flag is defined a line up
-	}
 }
 
 // say prints a text whose end is the end of a line.
@@ -61,13 +61,19 @@ func (a *app) say(text string) error {
 }
 
 // noted prints notes below a table, each with an indent and wrapped.
-func noted(notes []string) string {
+func (a *app) noted(notes []string) string {
 	var b strings.Builder
 	for _, n := range notes {
-		b.WriteString("\n" + wrapped(n, "  ", 100) + "\n")
+		b.WriteString("\n" + wrapped(n, "  ", a.columns()) + "\n")
 	}
 	return b.String()
 }
+
+// widestProse is where text that is read, and not looked up, is wrapped at the latest.
+const widestProse = 100
+
+// columns is how wide prose is.
+func (a *app) columns() int { return min(widestProse, a.layout(true, 0).Width) }
 
 // wrapped breaks a text at spaces; each line begins with the indent.
 func wrapped(text, indent string, width int) string {

@@ -3,12 +3,23 @@ package main
 import (
 	"fmt"
 	"net/netip"
+	"slices"
 	"strings"
 
 	"github.com/spf13/cobra"
 
 	"github.com/shunt-network/shunt/spray"
 )
+
+// allowFlags are the flags that only some devices have a use for.
+var allowFlags = []struct {
+	name string
+	of   []spray.Middlebox
+}{
+	{"chain", []spray.Middlebox{spray.BoxIptables, spray.BoxNftables}},
+	{"table", []spray.Middlebox{spray.BoxNftables}},
+	{"group", []spray.Middlebox{spray.BoxAWS, spray.BoxTerraform}},
+}
 
 func (a *app) sprayAllowCommand() *cobra.Command {
 	r := spray.AllowRule{Chain: spray.ChainForward, Table: "inet filter"}
@@ -23,9 +34,14 @@ of the AWS CLI for a security group, or Terraform. It changes nothing. Lines wit
   shunt spray allow --for iptables --from 192.0.2.0/24,2001:db8::/32 --chain input
   shunt spray allow --for terraform --group sg-0123456789abcdef0 > roce.tf`,
 		Args: cobra.NoArgs,
-		RunE: func(*cobra.Command, []string) error {
+		RunE: func(c *cobra.Command, _ []string) error {
 			if r.For == "" {
 				return fail(exitUsage, "--for is missing; write one of %s", strings.Join(r.For.Choices(), ", "))
+			}
+			for _, f := range allowFlags {
+				if c.Flags().Changed(f.name) && !slices.Contains(f.of, r.For) {
+					return fail(exitUsage, "--%s means nothing to %s", f.name, r.For)
+				}
 			}
 			for _, text := range from {
 				p, err := netip.ParsePrefix(text)
@@ -43,7 +59,7 @@ of the AWS CLI for a security group, or Terraform. It changes nothing. Lines wit
 			}
 			var b strings.Builder
 			for _, n := range rule.Notes {
-				fmt.Fprintln(&b, wrapped(n, "# ", 100))
+				fmt.Fprintln(&b, wrapped(n, "# ", a.columns()))
 			}
 			return a.say(b.String() + rule.Text)
 		},

@@ -37,17 +37,17 @@ uncertain; docs/models/spray.md tells which.`,
 				return fail(exitUsage, "--ranks %d is not between 2 and %d", r.Ranks, maxRanks)
 			}
 			if r.Size < units.Bytes(r.Ranks) || r.Size > maxCost || r.MTU < 1 || r.Rate <= 0 || r.Latency < 0 {
-				return fail(exitUsage, "--size is from a byte a rank to %s; --mtu and --rate are more than 0", maxCost)
+				return fail(exitUsage, "--size %s --mtu %s --rate %s --latency %s: the size is from a byte a rank to %s, payload and rate are more than 0, the latency is 0 or more", r.Size, r.MTU, r.Rate, r.Latency, maxCost)
 			}
 			return a.sprayCost(r, seed, asJSON)
 		},
 	}
 	f := c.Flags()
 	f.IntVar(&r.Ranks, "ranks", r.Ranks, "ranks of the AllReduce")
-	f.TextVar(&r.Size, "size", r.Size, "data of a rank")
-	f.TextVar(&r.MTU, "mtu", r.MTU, "payload of a packet")
-	f.TextVar(&r.Rate, "rate", r.Rate, "rate of a port")
-	f.TextVar(&r.Latency, "latency", r.Latency, "from the last bit sent to the next step, without the decision")
+	f.TextVar(&r.Size, "size", r.Size, "`size` of the data of a rank")
+	f.TextVar(&r.MTU, "mtu", r.MTU, "`size` of the payload of a packet")
+	f.TextVar(&r.Rate, "rate", r.Rate, "`rate` of a port")
+	f.TextVar(&r.Latency, "latency", r.Latency, "`time` from the last bit sent to the next step, without the decision")
 	f.Uint64Var(&seed, "seed", seed, "seed of the draws")
 	f.BoolVar(&asJSON, "json", false, "print JSON")
 	return c
@@ -82,7 +82,7 @@ func (a *app) sprayCost(r spray.Ring, seed uint64, asJSON bool) error {
 	for _, x := range rows {
 		t.add(x.Platform, figure(x.Rate/1e6)+" M/s", us(x.Mean/1e3), us(x.P50/1e3), us(x.P99/1e3), us(x.Jitter/1e3), us(x.AllReduce/1e3), us(x.Worst/1e3))
 	}
-	return a.say(fmt.Sprintf("an AllReduce of %s in a ring of %d at %s takes %s without decisions\n\n", r.Size, r.Ranks, r.Rate, us(ns(r.Ideal())/1e3)) + t.String() + noted([]string{
+	return a.say(fmt.Sprintf("an AllReduce of %s in a ring of %d at %s takes %s without decisions\n\n", r.Size, r.Ranks, r.Rate, us(ns(r.Ideal())/1e3)) + t.String() + a.noted([]string{
 		"Article 000 has 45 us with a pipeline and 210 us in software, a jitter of 0.3 us and 2.7 us, and 12 ns for a decision; it gives neither ranks nor size nor how jitter was measured. None of it has public corroboration.",
 		"Of software, the time of the hash is our own measurement; how often a cache misses, and what it takes to hand a packet over, are uncertain.",
 	}))

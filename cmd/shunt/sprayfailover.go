@@ -34,17 +34,17 @@ errors (before and after correction), the same smoothed, and a number given to t
 	}
 	f := c.Flags()
 	f.IntVar(&o.Paths, "paths", o.Paths, "paths, and links; one more link is spare")
-	f.TextVar(&o.Rate, "rate", o.Rate, "rate of the sender and of each link")
-	f.TextVar(&o.Wire, "packet", o.Wire, "bytes of a packet on the wire")
+	f.TextVar(&o.Rate, "rate", o.Rate, "`rate` of the sender and of each link")
+	f.TextVar(&o.Wire, "packet", o.Wire, "`size` of a packet on the wire")
 	f.Float64Var(&o.BER, "ber", o.BER, "bit error rate before correction, in the middle of the links")
 	f.Float64Var(&o.Spread, "spread", o.Spread, "decades up and down within which the links lie")
 	f.Float64Var(&o.PostFEC, "post-fec", o.PostFEC, "bit error rate after correction")
-	f.TextVar(&o.Sample, "sample", o.Sample, "period in which errors are counted")
-	f.TextVar(&o.Update, "update", o.Update, "time until the receiver knows of a changed id")
-	f.TextVar(&o.Flight, "flight", o.Flight, "time that a packet is under way")
-	f.TextVar(&o.Stretch, "stretch", o.Stretch, "time that is played")
-	f.TextVar(&o.FailAt, "fail-at", o.FailAt, "when a link fails")
-	f.TextVar(&o.During, "during", o.During, "time from then on that counts as the failover")
+	f.TextVar(&o.Sample, "sample", o.Sample, "`time` in which errors are counted")
+	f.TextVar(&o.Update, "update", o.Update, "`time` until the receiver knows of a changed id")
+	f.TextVar(&o.Flight, "flight", o.Flight, "`time` that a packet is under way")
+	f.TextVar(&o.Stretch, "stretch", o.Stretch, "`time` that is played")
+	f.TextVar(&o.FailAt, "fail-at", o.FailAt, "`time` at which a link fails")
+	f.TextVar(&o.During, "during", o.During, "`time` from then on that counts as the failover")
 	f.IntVar(&o.IDBits, "bits", o.IDBits, "bits of a packet for the path")
 	f.IntVar(&o.Steps, "steps", o.Steps, "steps a decade of the smoothed fingerprint")
 	f.Uint64Var(&o.Seed, "seed", o.Seed, "first seed")
@@ -101,10 +101,9 @@ func (a *app) fingerprint(o spray.FailoverConfig, seeds int, asJSON bool) error 
 		}{claimedErrors, o.UpdateFor(claimedErrors), rows, first})
 	}
 	words := map[spray.IDScheme]string{
-		spray.IDPort: "number of the switch port", spray.IDHash: "hash of errors before correction (article 000)", spray.IDSmooth: "the same, smoothed, in steps",
-		spray.IDPostFEC: "hash of errors after correction", spray.IDStable: "number given to the path, quality apart",
+		spray.IDPort: "switch port", spray.IDHash: "hash", spray.IDSmooth: "hash, smoothed", spray.IDPostFEC: "hash after FEC", spray.IDStable: "given number",
 	}
-	t := table{head: []string{"path id", "during failover", "over all", "ids changed", "paths alike", "empty samples"}, left: 1}
+	t := table{head: []string{"path id", "failover", "over all", "changed", "alike", "empty"}, left: 1}
 	var holds []string
 	for i := range rows {
 		r := &rows[i]
@@ -119,10 +118,11 @@ func (a *app) fingerprint(o spray.FailoverConfig, seeds int, asJSON bool) error 
 	if len(holds) > 0 {
 		claim = "Here it holds for: " + strings.Join(holds, "; ") + "."
 	}
-	return a.say(fmt.Sprintf("decode errors, %d paths of %s, %d bits of path id, errors sampled each %s, %d seeds from %d\n\n", o.Paths, o.Rate, o.IDBits, o.Sample, seeds, first) + t.String() + noted([]string{
+	return a.say(wrapped(fmt.Sprintf("decode errors, %d paths of %s, %d bits of path id, errors sampled each %s, %d seeds from %d", o.Paths, o.Rate, o.IDBits, o.Sample, seeds, first), "", a.columns()) + "\n\n" + t.String() + a.noted([]string{
 		"Article 000 claims fewer than 0.0001 % during failover for the hash. " + claim,
 		fmt.Sprintf("With the port number a receiver would have to learn of the failover within %s to stay below that; here it takes %s.", o.UpdateFor(claimedErrors), o.Update),
-		"Columns three to five of the first seed. Alike: paths at the end that share an id with another. Links do not drift, and both ends agree on each sample, which favours the hash.",
+		"hash: of a sample of bit errors before correction, as the article has it; smoothed: the same, averaged and in steps; after FEC: of errors after correction. The given number belongs to the path, and its quality is kept apart.",
+		"changed: ids that changed; alike: paths at the end that share an id with another; empty: samples without an error; all three of the first seed. Links do not drift, and both ends agree on each sample, which favours the hash.",
 	}))
 }
 

@@ -226,24 +226,24 @@ func (a *app) fleetVerdict(v spray.FleetVerdict, asJSON bool) error {
 		rows := table{head: []string{"kind", "model", "firmware", "layout", "which", "NICs"}, left: 5}
 		for i := range v.Groups {
 			g := &v.Groups[i]
-			rows.add(kind(i), orUnknown(g.Model), orUnknown(g.Firmware), orUnknown(string(g.Layout)), first(g.NICs, 3), count(uint64(len(g.NICs))))
+			rows.add(kind(i), orUnknown(g.Model), orUnknown(g.Firmware), orUnknown(string(g.Layout)), first(g.NICs, 2), count(uint64(len(g.NICs))))
 		}
 		b.WriteString("\n" + rows.String())
 	}
 	if len(v.Pairs) > 0 {
-		rows := table{head: []string{"kinds", "", "why", "pairs"}, left: 3}
+		rows := table{head: []string{"", "", "pairs", "why"}, left: 4}
 		for _, p := range v.Pairs {
-			rows.add(kind(p.A)+" "+kind(p.B), string(p.Outcome), p.Why, count(p.NICPairs))
+			rows.add(kind(p.A)+" "+kind(p.B), string(p.Outcome), count(p.NICPairs), p.Why)
 		}
 		b.WriteString("\n" + rows.String())
 	}
 	if len(v.Changes) > 0 {
 		b.WriteString("\n")
 		for _, c := range v.Changes {
-			fmt.Fprintf(&b, "  %s  %s\n", kind(c.Group), c.Do)
+			fmt.Fprintf(&b, "%s\n", wrapped(kind(c.Group)+": "+c.Do, "  ", a.columns()))
 		}
 	}
-	b.WriteString(noted(v.Notes))
+	b.WriteString(a.noted(v.Notes))
 	if err := a.say(b.String()); err != nil {
 		return err
 	}

@@ -16,9 +16,7 @@ import (
 
 // sprayMapOptions are the flags of spray map.
 type sprayMapOptions struct {
-	set           []string
-	seed          uint64
-	seedSet       bool
+	change        changes
 	top, width    int
 	json, noColor bool
 	plots         string
@@ -40,13 +38,11 @@ Only a simulator can tell: no public NIC or switch counts packets by QP and path
   shunt spray map examples/spray-shootout --plots pictures --plot-format png`,
 		Args: cobra.ExactArgs(1),
 		RunE: func(c *cobra.Command, args []string) error {
-			o.seedSet = c.Flags().Changed("seed")
 			return a.sprayMap(c.Context(), args[0], o)
 		},
 	}
 	f := c.Flags()
-	f.StringArrayVar(&o.set, "set", nil, "set a field of the scenario, path=value (any number of times)")
-	f.Uint64Var(&o.seed, "seed", 0, "the seed, instead of the file's")
+	o.change.on(f)
 	f.IntVar(&o.top, "top", report.DefaultHeatRows, "how many QPs have a line of their own")
 	f.BoolVar(&o.json, "json", false, "print JSON ("+report.HeatSchema+")")
 	f.StringVar(&o.plots, "plots", "", "folder to draw spray-map, and buckets over time, into")
@@ -58,7 +54,7 @@ Only a simulator can tell: no public NIC or switch counts packets by QP and path
 }
 
 func (a *app) sprayMap(ctx context.Context, path string, o sprayMapOptions) error {
-	set, err := settings(o.set, o.seed, o.seedSet)
+	set, err := o.change.settings()
 	if err != nil {
 		return err
 	}

@@ -40,10 +40,10 @@ The BTH of each packet has a sequence number of 24 bits, with which a receiver c
 		RunE: func(*cobra.Command, []string) error { return a.ppcidList(o) },
 	}
 	f := c.Flags()
-	f.TextVar(&o.skew, "skew", o.skew, "difference in delay between paths")
-	f.TextVar(&o.rate, "rate", o.rate, "rate of the link")
-	f.TextVar(&o.wire, "packet", o.wire, "bytes of a packet on the wire")
-	f.TextVar(&o.refresh, "refresh", o.refresh, "period of the link state, after which the count of the time begins again")
+	f.TextVar(&o.skew, "skew", o.skew, "`time` by which the delays of paths differ")
+	f.TextVar(&o.rate, "rate", o.rate, "`rate` of the link")
+	f.TextVar(&o.wire, "packet", o.wire, "`size` of a packet on the wire")
+	f.TextVar(&o.refresh, "refresh", o.refresh, "`time` between updates of the link state, after which the count of the time begins again")
 	f.BoolVar(&o.details, "readings", false, "tell for each pair of layouts which parts are read wrongly")
 	f.BoolVar(&o.json, "json", false, "print JSON")
 	c.AddCommand(a.ppcidEncodeCommand(), a.ppcidDecodeCommand(), a.ppcidCaptureCommand())
@@ -121,7 +121,8 @@ func (a *app) ppcidList(o ppcidOptions) error {
 	if o.json {
 		return a.encode(l)
 	}
-	rows := table{head: []string{"layout", "bits 15 to 0", "version", "orders packets up to", "enough", "paths"}, left: 2}
+	text := func(s string) string { return wrapped(s, "", a.columns()) + "\n\n" }
+	rows := table{head: []string{"layout", "bits 15 to 0", "ver.", "window", "fits", "paths"}, left: 2}
 	times := table{head: []string{"layout", "time bits", "counts alike", "order, hashed", "order, if the low bits"}, left: 1}
 	for _, e := range l.Layouts {
 		version, window, enough := "none", "none", "no"
@@ -129,7 +130,7 @@ func (a *app) ppcidList(o ppcidOptions) error {
 			version = strconv.Itoa(int(*e.Version))
 		}
 		if e.Window > 0 {
-			window = strconv.Itoa(e.Window) + " apart"
+			window = strconv.Itoa(e.Window)
 		}
 		if e.Enough {
 			enough = "yes"
@@ -143,11 +144,11 @@ func (a *app) ppcidList(o ppcidOptions) error {
 			times.add(string(e.Layout), fmt.Sprintf("%d of %d", e.Time.Bits, e.Time.Needed), figure(e.Time.Alike), "never", order)
 		}
 	}
-	return a.say(fmt.Sprintf("A link of %s with %s between its paths needs a window of %d packets of %s: %d sequence bits.\n\n", o.rate, o.skew, l.NeedWindow, o.wire, l.NeedBits) +
-		rows.String() + fmt.Sprintf("\nThe time counts %s since the last update of the link state, each %s: %d bits hold it all.\n\n", spray.Tick, o.refresh, l.TickBits) + times.String() +
-		"\nHow many ids of one layout a receiver of another rejects; it reads the others wrongly, and nobody notices:\n\n" + l.matrix() + l.details(o.details) + noted([]string{
+	return a.say(text(fmt.Sprintf("A link of %s with %s between its paths needs a window of %d packets of %s: %d sequence bits.", o.rate, o.skew, l.NeedWindow, o.wire, l.NeedBits)) +
+		rows.String() + "\n" + text(fmt.Sprintf("The time counts %s since the last update of the link state, each %s: %d bits hold it all.", spray.Tick, o.refresh, l.TickBits)) + times.String() +
+		"\n" + text("How many ids of one layout a receiver of another rejects; it reads the others wrongly, and nobody notices:") + l.matrix() + l.details(o.details) + a.noted([]string{
 		"The layouts are our own: no public product writes such ids, and article 000 gives four parts, 16 bits, and one disagreement of two vendors (path-high, time-high). The BTH has a sequence number of 24 bits anyway.",
-		"A window of n sequence bits is half of what they count. A layout without a version cannot reject; one in 65536 of its ids is 0, which means none.",
+		"ver.: what the version bits hold. Window: how far apart packets may come and still be put in order, half of what the sequence bits count; it fits where it is what the link needs. A layout without a version cannot reject; one in 65536 of its ids is 0, which means none.",
 		"Any value but 0 is a wrong UDP checksum to a device that knows UDP alone; over IPv6 so is 0, unless the port was excepted (RFC 6935, RFC 6936). The ICRC does not cover the field.",
 	}))
 }

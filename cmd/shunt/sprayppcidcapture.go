@@ -171,7 +171,7 @@ func (a *app) surveyed(s *spray.Survey, notes []string, asJSON bool) error {
 	if len(kinds) > 0 || unknown {
 		notes = append(notes, "Each packet whose checksum does not verify is one that a device may drop which knows UDP alone. path-high and time-high have their sequence in the same bits: of paths there are few values, of hashes of the time many. A keyed layout cannot be told without its key.")
 	}
-	if err := a.say(text + noted(notes)); err != nil {
+	if err := a.say(text + a.noted(notes)); err != nil {
 		return err
 	}
 	return verdict

@@ -89,6 +89,15 @@ func (a *app) ppcidEncodeCommand() *cobra.Command {
 			if since < 0 {
 				return fail(exitUsage, "--since %s is before the update", since)
 			}
+			if most := uint32(1<<24 - 1); x.QP > most || x.Sequence > most {
+				return fail(exitUsage, "--qp %d --psn %d: both have 24 bits, 0 to %d", x.QP, x.Sequence, most)
+			}
+			switch most := uint32(1<<layout.Bits(spray.PartTag) - 1); {
+			case x.Tag > 0 && most == 0:
+				return fail(exitUsage, "--tag %d: layout %s has no tag", x.Tag, layout)
+			case x.Tag > most:
+				return fail(exitUsage, "--tag %d: layout %s has tags 0 to %d", x.Tag, layout, most)
+			}
 			c, err := spray.NewCodec(layout)
 			if err != nil {
 				return fail(exitInternal, "%w", err)
@@ -106,7 +115,7 @@ func (a *app) ppcidEncodeCommand() *cobra.Command {
 	f.Uint32Var(&x.QP, "qp", 0, "number of the queue pair at the destination")
 	f.Uint32Var(&x.Sequence, "psn", 0, "packet sequence number")
 	f.Uint32Var(&x.Path, "path", 0, "path")
-	f.TextVar(&since, "since", units.Duration(0), "time since the last update of the link state")
+	f.TextVar(&since, "since", units.Duration(0), "`time` since the last update of the link state")
 	f.Uint32Var(&x.Epoch, "epoch", 1, "layout keyed: epoch of the key")
 	f.Uint32Var(&x.Tag, "tag", 0, "layout keyed: the tag")
 	f.BoolVar(&asJSON, "json", false, "print JSON")

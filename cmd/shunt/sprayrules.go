@@ -137,8 +137,8 @@ func (a *app) sprayRules(r spray.Rules, cluster sprayCluster, asJSON bool) error
 		}
 		b.WriteString("\n" + rows.String())
 	}
-	b.WriteString(noted(cluster.notes))
-	b.WriteString(noted([]string{
+	b.WriteString(a.noted(cluster.notes))
+	b.WriteString(a.noted([]string{
 		"The limits are article 000's (a default of 16384, spray-rule-limit 32768, 24576 set apart for RoCE); none is public. A limit that is raised moves the number of hosts, and does not take it away.",
 		"What is over the limit falls back without a word. Adaptive routing, random paths and a table of buckets need no rule for a queue pair.",
 	}))
@@ -188,7 +188,7 @@ func (a *app) sprayRulesAround(r spray.Rules, hosts int, asJSON bool) error {
 		l := &list[i]
 		rows.add(string(l.Scope), string(l.Peers), strconv.Itoa(l.QPs), count(uint64(l.Hosts))+" hosts", count(l.Need().Rules))
 	}
-	return a.say(fmt.Sprintf("%s rules run out past %d hosts of %s where\n\n", count(uint64(r.Limit)), hosts, nicsOf(r.NICs)) + rows.String() + noted([]string{
+	return a.say(fmt.Sprintf("%s rules run out past %d hosts of %s where\n\n", count(uint64(r.Limit)), hosts, nicsOf(r.NICs)) + rows.String() + a.noted([]string{
 		"rail: a leaf has one NIC of each host. leaf: a leaf has " + strconv.Itoa(r.HostsPerLeaf) + " hosts. cluster: each switch has the rules of all queue pairs. Queue pairs to a peer are those of a connection (NCCL's default is 1), times channels.",
 	}))
 }
