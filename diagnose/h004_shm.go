@@ -60,7 +60,7 @@ func checkShm(v *View) Verdict {
 	}
 	switch {
 	case len(full) > 0:
-		f.Title = fmt.Sprintf("/dev/shm of %s is full: NCCL could not make a shared memory segment", names(eventHosts(full)))
+		f.Title = fmt.Sprintf("/dev/shm of %s is full: a shared memory segment could not be made", names(eventHosts(full)))
 		f.Where = []string{called(full[0].Host) + ":/dev/shm"}
 		f.Evidence = tell(full, "cause")
 		if small != nil {

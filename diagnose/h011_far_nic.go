@@ -211,5 +211,10 @@ func nodeOfNIC(h *evidence.Host, device string) (int, string) {
 			}
 		}
 	}
+	for _, p := range h.PCI { // of sys/class/infiniband/DEVICE/device alone, which tells no address
+		if node, ok := p.NUMANode.Get(); ok && node >= 0 && p.Address == device {
+			return node, p.NUMANode.From.String()
+		}
+	}
 	return -1, ""
 }
