@@ -112,3 +112,20 @@ bus-info: 0000:5c:00.0
 		})
 	}
 }
+
+// Prompts with and without a user name the host; a line that only looks like one does not.
+func TestPrompts(t *testing.T) {
+	for line, want := range map[string]string{
+		"[root@node1 ~]# ibstat": "node1|ibstat", "user@node2:~/x$ ibstat -l": "node2|ibstat -l", "node3$ ibstat": "node3|ibstat", "node4:~# ibstat": "node4|ibstat",
+		"node5:/tmp$ ibstat": "node5|ibstat", "$ ibstat": "|ibstat", "# Rank  0": "", "mlx5_0$ ibstat": "", "step10# x": "", "a1=b2$ x": "", "cost: 5$ a": "",
+	} {
+		host, command, ok := splitPrompt([]byte(line))
+		got := ""
+		if ok {
+			got = host + "|" + command
+		}
+		if got != want {
+			t.Errorf("%q: %q, want %q", line, got, want)
+		}
+	}
+}

@@ -12,6 +12,7 @@ import (
 //	root@node1:~# ethtool -S ens3np0           a shell's prompt with the command
 //	[user@node1 ~]$ ibstat
 //	$ ibstat
+//	node1$ ibstat, node1:~# ibstat             the same without a user
 //	==> node1/ibstat.txt <==                   head and tail, between files
 //	+ ibstat                                   bash -x
 //	leaf1#show priority-flow-control counters  a switch's (NX-OS, EOS)
@@ -101,8 +102,12 @@ func splitPrompt(line []byte) (host, command string, ok bool) {
 		return "", command, command != ""
 	}
 	_, after, at := strings.Cut(before, "@")
-	if !at {
-		return "", "", false
+	if !at { // "node1$ ibstat", "node1:~# ibstat"
+		name, dir, _ := strings.Cut(before, ":")
+		if !hostLike(name) || strings.ContainsAny(name, " \t=") || dir != "" && dir[0] != '~' && dir[0] != '/' {
+			return "", "", false
+		}
+		after = before
 	}
 	host = after
 	if j := strings.IndexAny(after, ":] "); j >= 0 {
