@@ -107,20 +107,12 @@ func (v *View) desyncBySize() (Finding, bool) {
 			f.Confidence = likely
 		}
 		f.Where = []string{fmt.Sprintf("rank %d", odd.Rank)}
-		f.Evidence = []Evidence{timeoutRow(odd, "cause"), timeoutRow(usual, "effect")}
+		f.Evidence = []Evidence{told(odd, "cause"), told(usual, "effect")}
 		f.Fix.Text = "look for what makes the shape depend on the rank (a last batch, a parameter that is frozen or missing on one rank, another version of the program), and take a flight recorder dump of all ranks"
 		f.Settle = "the group of each rank (PG in the line, or the flight recorder) and the shapes it passed"
 		return f, true
 	}
 	return Finding{}, false
-}
-
-func timeoutRow(e evidence.Event, role string) Evidence {
-	seen := fmt.Sprintf("%s number %d timed out", orElse(e.What, "collective"), e.Seq)
-	if e.Elements > 0 {
-		seen += fmt.Sprintf(", %d elements", e.Elements)
-	}
-	return Evidence{Layer: "job", What: fmt.Sprintf("PyTorch watchdog of rank %d", e.Rank), Seen: seen, Role: role, From: e.From.String()}
 }
 
 // desyncByNumber finds ranks that wait for different collectives, from the timeouts alone: up to PyTorch 2.1 the watchdog does
@@ -152,7 +144,7 @@ func (v *View) desyncByNumber() (Finding, bool) {
 	f.Title = fmt.Sprintf("not the network: rank %d waits for collective %d, rank %d for %d", low.Rank, low.Seq, high.Rank, high.Seq)
 	f.Confidence = possible
 	f.Where = []string{fmt.Sprintf("rank %d", low.Rank)}
-	f.Evidence = []Evidence{timeoutRow(low, "cause"), timeoutRow(high, "effect")}
+	f.Evidence = []Evidence{told(low, "cause"), told(high, "effect")}
 	f.Because = "a collective waits for every rank; ranks that wait for different ones have lost step, and none of them can go on"
 	return f, true
 }

@@ -119,12 +119,27 @@ func told(e evidence.Event, role string) Evidence {
 	case evidence.ShmFailed, evidence.RegisterFailed, evidence.DeviceOpenFailed, evidence.NoVerbsLibrary:
 		layer = "host"
 	case evidence.WatchdogTimeout:
-		layer, what = "job", "PyTorch watchdog"
+		layer, what, seen = "job", "PyTorch watchdog", orElse(e.What, "a collective")
+		if e.Rank >= 0 {
+			what += fmt.Sprintf(" of rank %d", e.Rank)
+		}
+		if e.Seq > 0 {
+			seen += fmt.Sprintf(" number %d", e.Seq)
+		}
+		seen += " timed out"
+		if e.Elements > 0 {
+			seen += fmt.Sprintf(", %d elements", e.Elements)
+		}
 	case evidence.CudaError:
 		layer, what = "job", "CUDA error"
 	}
 	if seen == e.Text && e.What != "" && strings.HasSuffix(strings.TrimRight(e.Text, " \t"), strings.TrimRight(e.What, " \t")) {
 		seen = e.What // the message without what stands before it in the log: time, host, process
+	}
+	for _, mark := range []string{"NCCL WARN ", "NCCL INFO "} {
+		if _, message, ok := strings.Cut(seen, mark); ok && seen == e.Text {
+			seen = message
+		}
 	}
 	if e.Host != "" {
 		what += " on " + e.Host
