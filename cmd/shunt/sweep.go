@@ -2,6 +2,7 @@ package main
 
 import (
 	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"os"
@@ -145,9 +146,11 @@ func (a *app) sweep(ctx context.Context, path string, o sweepOptions) error {
 // sweepOutput prints the results, or the best of them.
 func (a *app) sweepOutput(s *scenario.Sweep, table *scenario.Table, plan *scenario.SweepPlan, results []scenario.Result, had int, o sweepOptions) error {
 	if o.json {
+		e := json.NewEncoder(a.stdout) // one a line, as in results.jsonl
+		e.SetEscapeHTML(false)
 		for _, r := range results {
-			if err := a.encode(r); err != nil {
-				return err
+			if err := e.Encode(r); err != nil {
+				return written(err)
 			}
 		}
 		return nil
