@@ -140,6 +140,7 @@ var asks = map[string][]Ask{
 	"L033": {askRDMACount, askEthtool, askQoS, askErrors},
 	"L034": {askEthtool, askPause},
 	"L035": {askWatchdog, askEthtool},
+	"L043": {askQueues, askPFC, askWatchdog},
 	"L039": {askEthtool, askPFC},
 	"L040": {askCRM, askConfigDB},
 	"L041": {askPFC, askQueues, askConfigDB},

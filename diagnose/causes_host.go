@@ -5,7 +5,7 @@ var hostCauses = []Cause{
 	causeLinkFlap, causeDeviceFatal, causeSlot, causeFEC, causeOptics, causePortNotUp,
 	causeGDROff, causeACS, causeMemlock, causeShm, causeDevices, causePCIeLink, causeFabricManager, causePayload, causeRelaxedOff,
 	causeIOMMU, causeFarNIC, causeSharedCore, causeFarInterrupts, causeCoalescing, causeBinding, causeSharedLink, causePCIeErrors, causeReceiveDrops, causeGPUPeers,
-	causeLossy, causeGlobalPause, causePFCStorm, causePausedHost, causeQoSPath, causeNotifications, causeIsolation,
+	causeLossy, causeGlobalPause, causePFCStorm, causeLosslessDrops, causePausedHost, causeQoSPath, causeNotifications, causeIsolation,
 	causeGIDv1, causeGIDLinkLocal, causeGIDSparse, causeGIDDiffers, causeSameSubnet, causeOwnNICs, causeTCPFiltered, causeSameName,
 	causeGIDUnusable, causeNoRoute, causeNeighbor,
 	causeMTUDiffers, causeGINMTU, causeSmallMTU, causeUnreachable, causeRemoteAccess, causeECE, causeOnlyFlushed, causeNotReady, causePathMTU,
