@@ -132,6 +132,17 @@ func told(e evidence.Event, role string) Evidence {
 		}
 	case evidence.CudaError:
 		layer, what = "job", "CUDA error"
+	case evidence.ProcessEnded:
+		layer, what = "job", "process that ended"
+		seen = orElse(e.What, e.Text)
+		if e.Process > 0 {
+			seen += fmt.Sprintf(" (process %d)", e.Process)
+		}
+	case evidence.ProgramFailed:
+		layer, what = "job", "exception of the program"
+	}
+	if e.File == "UCX" {
+		what = "UCX"
 	}
 	if seen == e.Text && e.What != "" && strings.HasSuffix(strings.TrimRight(e.Text, " \t"), strings.TrimRight(e.What, " \t")) {
 		seen = e.What // the message without what stands before it in the log: time, host, process
