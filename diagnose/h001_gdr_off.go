@@ -96,6 +96,16 @@ func checkGDROff(v *View) Verdict {
 			f.Evidence = append(f.Evidence, Evidence{Layer: "collective", What: "connections of " + called(c.Host) + " via " + c.Via, Seen: fmt.Sprintf("%d of %d with GPU Direct", c.GDR, c.Total), Expected: "all", Role: "effect", From: c.Example.String()})
 		}
 	}
+	for _, h := range v.Inv.Hosts {
+		for _, k := range h.Kernel {
+			if k.Kind == "peermem" && (h.Name == "" || slices.Contains(hosts, h.Name)) && len(f.Evidence) < 2*maxRows {
+				f.Evidence = append([]Evidence{{Layer: "host", What: "kernel log of " + called(h.Name), Seen: shorten(k.Text), Expected: "nvidia_peermem loads without a word", Role: "cause", From: k.From.String()}}, f.Evidence...)
+				f.Because = "nvidia-peermem was built for another RDMA stack than the one that runs, so it does not load; each byte is copied to host memory and crosses the PCIe root and the memory bus again"
+				f.Fix.Text = "install the GPU driver (or build nvidia-peermem) again after the RDMA stack that is in use; or use the open kernel modules with DMA-BUF"
+				break
+			}
+		}
+	}
 	f.Where = hosts
 	if len(f.Where) == 0 || f.Where[0] == "" {
 		f.Where = []string{called("")}
@@ -105,6 +115,9 @@ func checkGDROff(v *View) Verdict {
 	switch {
 	case len(off) > 0 && total > 0 && direct == 0:
 		f.Confidence = proven
+	case direct > 0 && !slices.ContainsFunc(n.Channels, func(c evidence.ChannelCount) bool { return namesGDR(c.Via) && c.GDR > 0 && c.GDR < c.Total }) && hosts[0] != "" && !slices.ContainsFunc(with, func(c evidence.ChannelCount) bool { return slices.Contains(hosts, c.Host) }):
+		f.Because += "; there no connection uses it and on the other hosts all do, so what is missing is missing on those hosts"
+		f.Fix.Text = "compare with a host that has it: nvidia-peermem loaded, versions of driver and RDMA stack, then the distance between GPU and NIC"
 	case direct > 0:
 		f.Title = fmt.Sprintf("%d of %d connections over RDMA go through host memory instead of GPU Direct, on %s", total-direct, total, names(hosts))
 		f.Confidence = likely

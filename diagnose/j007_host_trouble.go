@@ -80,6 +80,9 @@ func (v *View) memoryByLauncher() (Finding, bool) {
 	if len(said) == 0 {
 		return Finding{}, false
 	}
+	if named := without(said, func(e evidence.Event) bool { return e.Host == "" }); len(named) > 0 {
+		said = named
+	}
 	t := hostTroubles["oom"]
 	return Finding{
 		Title:    fmt.Sprintf("not the network: on %s a process was ended for want of memory", names(eventHosts(said))),

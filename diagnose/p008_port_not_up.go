@@ -150,6 +150,9 @@ func (v *View) portNotUp(h *evidence.Host, n *evidence.NIC, why string, more *Ev
 		f.Fix = Fix{Text: "look at the cable and module at both ends, at the speed and FEC that each is set to, and at the switch port's state", Commands: []string{"mlxlink -d " + n.Device + " -m", "ethtool -m IFACE", "show interfaces status   # on the switch"}}
 		f.WrongIf = "the port is not meant to be connected"
 	}
+	if layer, _ := n.LinkLayer.Get(); why == "" && layer != "InfiniBand" && !v.Inv.NCCL.HasLog && len(v.Inv.Perftests) == 0 {
+		f.Severity, f.Confidence = Note, possible // nothing says that the host takes part in anything
+	}
 	if why != "" {
 		f.Title += ", and " + why
 		f.Confidence = named

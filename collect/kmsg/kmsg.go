@@ -58,6 +58,7 @@ var named = []source{
 		{b("TX timeout detected"), "netdev watchdog"},
 		{b("AER"), "aer"},
 	}},
+	{b("nvidia_peermem: "), []message{{b("Unknown symbol"), "peermem"}, {b("disagrees about version"), "peermem"}}},
 	{b("NVRM: Xid"), []message{{nil, "xid"}}},
 	{b("SXid ("), []message{{nil, "sxid"}}},
 	{b("bnxt_en "), []message{{b("NIC Link is Down"), "link down"}, {b("NIC Link is Up"), "link up"}}},
