@@ -31,6 +31,8 @@ func (r *Report) conclude(s *Set, o Options) {
 		say("the buckets are filled in a way that chance does not explain: the function keeps a pattern of the fields")
 	case r.Occupancy.Flows < 10:
 		say("%d flows are too few to tell a good hash from a bad one", b.Flows)
+	case b.P > 1-chance:
+		say("the buckets are filled more evenly than a perfect hash would fill them: these flows differ in a way that the function spreads out")
 	default:
 		say("the buckets are filled as a perfect hash would fill them")
 	}

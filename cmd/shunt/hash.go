@@ -8,6 +8,7 @@ import (
 	"io"
 	"os"
 	"path/filepath"
+	"slices"
 	"strconv"
 	"strings"
 
@@ -277,11 +278,12 @@ func (a *app) scenarioFlows(ctx context.Context, file string, o hashOptions) (*e
 const headBytes = 4096
 
 // fileFlows lists the flows of files of a cluster.
-func (a *app) fileFlows(paths []string, o hashOptions) (*ecmp.Set, error) {
+func (a *app) fileFlows(given []string, o hashOptions) (*ecmp.Set, error) {
+	paths := given
 	if len(o.set) > 0 {
 		return nil, fail(exitUsage, "--set is for a scenario")
 	}
-	for i, path := range paths {
+	for i, path := range given {
 		file, info := os.Stdin, os.FileInfo(nil)
 		if path != "-" {
 			var err error
@@ -313,6 +315,7 @@ func (a *app) fileFlows(paths []string, o hashOptions) (*ecmp.Set, error) {
 				return nil, err
 			}
 			defer os.Remove(kept)
+			paths = slices.Clone(paths) // the caller names them as they were given
 			paths[i] = kept
 		}
 	}
@@ -327,7 +330,11 @@ func (a *app) fileFlows(paths []string, o hashOptions) (*ecmp.Set, error) {
 	case len(inv.Captures) > 0:
 		return nil, fail(exitUsage, "name the capture itself, unpacked, and not its folder or archive")
 	}
-	return nil, fmt.Errorf("%w in %s; hash reads a scenario, a capture, an NCCL log with connections over the network (NCCL_DEBUG=INFO), the output of ss, and CSV", ecmp.ErrNoFlows, strings.Join(paths, ", "))
+	names := make([]string, len(given))
+	for i, path := range given {
+		names[i] = shown(path)
+	}
+	return nil, fmt.Errorf("%w in %s; hash reads a scenario, a capture, an NCCL log with connections over the network (NCCL_DEBUG=INFO), the output of ss, and CSV", ecmp.ErrNoFlows, strings.Join(names, ", "))
 }
 
 // shown is a path for messages.

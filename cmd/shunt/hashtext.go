@@ -3,6 +3,7 @@ package main
 import (
 	"fmt"
 	"io"
+	"strconv"
 	"strings"
 
 	"github.com/shunt-network/shunt/ecmp"
@@ -137,7 +138,7 @@ func (p *page) buckets(b *ecmp.Occupancy) {
 	t.add("pairs in one bucket", figure(b.Pairs), figure(b.PairsExpected), "")
 	t.add("flows alone in theirs", count(uint64(b.Alone)), figure(b.AloneExpected), "")
 	t.add("chi-square", figure(b.ChiSquare), figure(n-1), chanceText(b.P))
-	p.section("buckets", fmt.Sprintf("%s, %s different keys of %s, at most %d in one", number(b.Buckets, "bucket"), count(uint64(b.Keys)), number(b.Flows, "flow"), b.Fullest))
+	p.section("buckets", fmt.Sprintf("%s, %s of %s, at most %d in one", number(b.Buckets, "bucket"), number(b.Keys, "different key"), number(b.Flows, "flow"), b.Fullest))
 	p.WriteString(moved(t.String(), headingWidth-2))
 	width, sums := b.Columns(min(histogram, max(p.o.Width-headingWidth, 8)))
 	most := 0
@@ -314,7 +315,7 @@ func chanceText(p float64) string {
 		return "< 1e-6"
 	}
 	if p < 1e-3 {
-		return fmt.Sprintf("%.0e", p)
+		return strconv.FormatFloat(p, 'g', 1, 64)
 	}
 	return figure(p)
 }
