@@ -242,6 +242,9 @@ func (v *View) netdevMTUs() (f Finding, bad, read bool) {
 			}
 		}
 	}
+	if len(all) == 0 && len(v.rdmaErrors()) > 0 { // which interface carries RoCE is not known: any but those of bootstrap and containers may
+		all = v.dataInterfaces()
+	}
 	pair, differ := differing(all)
 	if !differ {
 		return f, false, severalKnown(all)
@@ -256,6 +259,24 @@ func (v *View) netdevMTUs() (f Finding, bad, read bool) {
 		f.Evidence = append(f.Evidence, Evidence{Layer: "host", What: "MTU of the interface below " + object(m.host, m.device), Seen: fmt.Sprint(m.mtu), Expected: "the same everywhere", Role: "cause", From: m.from.String()})
 	}
 	return f, true, true
+}
+
+// dataInterfaces lists the MTUs of interfaces that may carry RoCE: neither virtual ones nor those the job makes its TCP
+// connections over.
+func (v *View) dataInterfaces() []mtuSeen {
+	tcp := map[string]bool{}
+	for _, s := range v.Inv.NCCL.Sockets {
+		tcp[s.Interface] = true
+	}
+	var all []mtuSeen
+	for _, h := range v.Inv.Hosts {
+		for _, d := range h.Netdevs {
+			if mtu, known := d.MTU.Get(); known && !virtual(d.Name) && !tcp[d.Name] {
+				all = append(all, mtuSeen{h.Name, d.Name, mtu, d.MTU.From, false})
+			}
+		}
+	}
+	return all
 }
 
 func severalKnown(all []mtuSeen) bool { return len(all) > 0 && severalHosts(all) }
