@@ -120,18 +120,19 @@ func splitPrompt(line []byte) (host, command string, ok bool) {
 // switchPrompt takes the prompt of a switch and its command apart: "leaf1# show queuing interface", "leaf1>show ...". Such
 // a prompt has a name alone, and is told by the word that all of these commands begin with.
 func switchPrompt(line []byte) (name, command string, ok bool) {
-	i := bytes.IndexAny(line, "#>")
-	if i <= 0 || i > 64 {
+	i := 0
+	for i < len(line) && i < maxName && (letter(line[i]) || i > 0 && (line[i] >= '0' && line[i] <= '9' || line[i] == '-' || line[i] == '_' || line[i] == '.')) {
+		i++
+	}
+	if i == 0 || i == len(line) || line[i] != '#' && line[i] != '>' {
 		return "", "", false
 	}
 	rest := bytes.TrimLeft(line[i+1:], " ")
-	if !bytes.HasPrefix(rest, []byte("show ")) || !letter(line[0]) {
+	if !bytes.HasPrefix(rest, []byte("show ")) {
 		return "", "", false
-	}
-	for _, c := range line[:i] {
-		if !letter(c) && (c < '0' || c > '9') && c != '-' && c != '_' && c != '.' {
-			return "", "", false
-		}
 	}
 	return string(line[:i]), strings.TrimSpace(string(rest)), true
 }
+
+// maxName is the longest name of a switch (RFC 1035, section 2.3.4: 63 characters a label).
+const maxName = 63
