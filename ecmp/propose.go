@@ -16,7 +16,7 @@ type Verdict string
 // Verdicts.
 const (
 	Proven   Verdict = "holds"               // better on flows that it was not chosen by
-	Overfits Verdict = "luck of these flows" // better on these, and no better on others
+	Overfits Verdict = "luck" // better on these, and no better on others
 	NoGain   Verdict = "no gain"
 )
 

@@ -3,8 +3,10 @@ package main
 import (
 	"fmt"
 	"io"
+	"slices"
 	"strconv"
 	"strings"
+	"unicode/utf8"
 
 	"github.com/shunt-network/shunt/ecmp"
 	"github.com/shunt-network/shunt/report"
@@ -207,6 +209,37 @@ func worthShowing(groups []*ecmp.Group) []*ecmp.Group {
 	return list
 }
 
+// Bars of the links, in columns.
+const (
+	shortestBar = 4
+	longestBar  = 20
+)
+
+// roomy is the width from which tables are whole. Narrower ones do without the columns that the page can be read without, and begin at the margin.
+const roomy = 116
+
+// narrowed drops columns from a table and moves it: all of it where there is room, else without those columns.
+func (p *page) narrowed(t *table, without ...int) string {
+	if p.o.Width >= roomy {
+		return moved(t.String(), headingWidth-2)
+	}
+	less := table{left: t.left}
+	for i, row := range append([][]string{t.head}, t.rows...) {
+		var kept []string
+		for c, cell := range row {
+			if !slices.Contains(without, c) {
+				kept = append(kept, cell)
+			}
+		}
+		if i == 0 {
+			less.head = kept
+		} else {
+			less.add(kept...)
+		}
+	}
+	return moved(less.String(), 0)
+}
+
 // loads prints the links of a group with a bar each.
 func (p *page) loads(g *ecmp.Group, bytes bool) {
 	t := table{head: []string{"", "flows", "share", "", ""}, left: 1}
@@ -217,7 +250,11 @@ func (p *page) loads(g *ecmp.Group, bytes bool) {
 	for _, l := range g.Load {
 		total += l
 	}
-	const longest = 20
+	rest := headingWidth + len("  99,999  99.99 %  999.9 MB  ")
+	for _, name := range g.Links[:min(len(g.Links), shownLinks+1)] {
+		rest = max(rest, headingWidth+len("  99,999  99.99 %  999.9 MB  ")+utf8.RuneCountInString(name))
+	}
+	longest := min(max(p.o.Width-rest, shortestBar), longestBar)
 	mark := "█"
 	if p.o.ASCII {
 		mark = "#"
@@ -237,7 +274,7 @@ func (p *page) loads(g *ecmp.Group, bytes bool) {
 		}
 		bar := ""
 		if top := g.Load[g.Hot]; top > 0 {
-			bar = strings.Repeat(mark, int(g.Load[i]/top*longest+0.5))
+			bar = strings.Repeat(mark, int(g.Load[i]/top*float64(longest)+0.5))
 		}
 		bar += strings.Repeat(" ", longest-len([]rune(bar)))
 		t.add(name, count(uint64(g.Flows[i])), percent(share), load, bar)
@@ -255,7 +292,7 @@ func (p *page) tiers(r *ecmp.Report) {
 		return
 	}
 	p.WriteString("\n")
-	t := table{head: []string{"", "switches", "links", "idle", "perfect hash", "p", "fullest"}, left: 1}
+	t := table{head: []string{"", "switches", "links", "idle", "by chance", "p", "fullest"}, left: 1}
 	row := func(name string, x *ecmp.Tier) {
 		t.add(name, count(uint64(x.Switches)), count(uint64(x.Links)), fmt.Sprintf("%s, %s", count(uint64(x.Idle)), percent(float64(x.Idle)/float64(max(1, x.Links)))),
 			expected(x.Expected), chanceText(x.P), figure(x.Worst)+"x")
@@ -267,7 +304,7 @@ func (p *page) tiers(r *ecmp.Report) {
 		row("tier 2, "+r.Variants[i].What, &r.Variants[i].Tier)
 	}
 	p.section("tiers", "links that no flow takes, at each choice on the way")
-	p.WriteString(moved(t.String(), headingWidth-2))
+	p.WriteString(p.narrowed(&t, 1, 5))
 }
 
 func (p *page) proposals(r *ecmp.Report) {
@@ -280,10 +317,10 @@ func (p *page) proposals(r *ecmp.Report) {
 	spread := func(x ecmp.Range) string { return figure(x.Low) + " to " + figure(x.High) }
 	t.add("as it is", figure(r.Worst)+"x", figure(r.Elsewhere.Mean)+"x", spread(*r.Elsewhere), "", "")
 	for _, x := range r.Proposals {
-		t.add(x.What, figure(x.Here)+"x", figure(x.Elsewhere.Mean)+"x", spread(x.Elsewhere), fmt.Sprintf("%s +- %s", figure(x.Gain), figure(x.GainError)), string(x.Verdict))
+		t.add(x.What, figure(x.Here)+"x", figure(x.Elsewhere.Mean)+"x", spread(x.Elsewhere), fmt.Sprintf("%s +- %.2f", strconv.FormatFloat(x.Gain, 'f', 2, 64), x.GainError), string(x.Verdict))
 	}
-	t.add("spray packets", "1x", "1x", "", "", "by construction")
-	p.WriteString(moved(t.String(), headingWidth-2))
+	t.add("spray packets", "1x", "1x", "", "", "always")
+	p.WriteString(p.narrowed(&t, 3))
 	head := "set"
 	for _, x := range r.Proposals {
 		if x.Verdict == ecmp.Proven {
