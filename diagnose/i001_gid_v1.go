@@ -17,7 +17,7 @@ var causeGIDv1 = Cause{
 	Code:     "I001",
 	Title:    "the GID index in use selects RoCE v1",
 	Needs:    "the GID table (show_gids) and NCCL_IB_GID_INDEX or the version of NCCL",
-	Explains: []string{"I002", "R003", "R004", "R005", "J002", "J003", "I007"},
+	Explains: []string{"I002", "R003", "R004", "R005", "J002", "J003", "I007", "I011"},
 	Check:    checkGIDv1,
 }
 

@@ -15,7 +15,7 @@ var causeGIDLinkLocal = Cause{
 	Code:     "I002",
 	Title:    "the GID in use is link-local",
 	Needs:    "the GID table (show_gids) and NCCL_IB_GID_INDEX or the version of NCCL",
-	Explains: []string{"R003", "R004", "J002", "J003"},
+	Explains: []string{"R003", "R004", "J002", "J003", "I011"},
 	Check:    checkGIDLinkLocal,
 }
 

@@ -18,7 +18,7 @@ var causeGIDSparse = Cause{
 	Code:     "I003",
 	Title:    "a GID table with holes breaks the choice of the GID index",
 	Needs:    "the NCCL log, the GID table (show_gids) and the version of NCCL",
-	Explains: []string{"R004", "C002", "J003", "I004"},
+	Explains: []string{"R004", "C002", "J003", "I004", "I011"},
 	Check:    checkGIDSparse,
 }
 

@@ -18,7 +18,7 @@ var causeGIDDiffers = Cause{
 	Code:     "I004",
 	Title:    "no one GID index fits all hosts",
 	Needs:    "the GID tables (show_gids) of two hosts or more",
-	Explains: []string{"I009", "R004", "J002", "J003"},
+	Explains: []string{"I009", "R004", "J002", "J003", "I011"},
 	Check:    checkGIDDiffers,
 }
 

@@ -20,7 +20,7 @@ var causeSameSubnet = Cause{
 	Code:     "I005",
 	Title:    "RoCE interfaces of a host share a subnet without policy routing",
 	Needs:    "ip addr, ip rule, and which interfaces carry RDMA (show_gids or ibdev2netdev)",
-	Explains: []string{"R004", "J002", "J003"},
+	Explains: []string{"R004", "J002", "J003", "I011"},
 	Check:    checkSameSubnet,
 }
 

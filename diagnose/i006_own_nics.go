@@ -18,7 +18,7 @@ var causeOwnNICs = Cause{
 	Code:     "I006",
 	Title:    "NICs of one host cannot reach each other",
 	Needs:    "an NCCL log with the GIDs of the failed connection, and the host's addresses (ip addr or show_gids)",
-	Explains: []string{"R004", "J002", "J003"},
+	Explains: []string{"R004", "J002", "J003", "I011"},
 	Check:    checkOwnNICs,
 }
 

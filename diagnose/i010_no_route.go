@@ -19,7 +19,7 @@ var causeNoRoute = Cause{
 	Code:     "I010",
 	Title:    "no route between RoCE addresses",
 	Needs:    "the NCCL log with addresses (2.24 and later), ip route of the host",
-	Explains: []string{"R004", "J003", "J002"},
+	Explains: []string{"R004", "J003", "J002", "I011"},
 	Check:    checkNoRoute,
 }
 
