@@ -9,6 +9,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/shunt-network/shunt/evidence"
+	"github.com/shunt-network/shunt/fabric"
 	"github.com/shunt-network/shunt/scenario"
 	"github.com/shunt-network/shunt/spray"
 )
@@ -72,6 +73,14 @@ func scenarioCluster(file string, unset func(string) bool, r *spray.Rules) (spra
 	if unset("qps") && config.NIC.QPs > 0 {
 		r.QPs = config.NIC.QPs
 	}
+	notes := []string{"Hosts, NICs, queue pairs of a connection, what is below a leaf and the limit are those of " + file + ", where no flag says otherwise."}
+	if hosts, whole := belowLeaf(f); whole && unset("scope") {
+		r.Scope = spray.ScopeLeaf
+		if unset("hosts-per-leaf") {
+			r.HostsPerLeaf = hosts
+		}
+		notes = append(notes, "Queue pairs between hosts below one leaf are among them. The simulator's switches take rules only where they have a choice of paths, and need fewer.")
+	}
 	rules := config.PathParams.Buckets.Rules
 	if unset("limit") && rules.Limit > 0 {
 		r.Limit = rules.Limit
@@ -79,7 +88,25 @@ func scenarioCluster(file string, unset func(string) bool, r *spray.Rules) (spra
 	if unset("per-qp") && rules.PerQP > 0 {
 		r.PerQP = rules.PerQP
 	}
-	return sprayCluster{notes: []string{"Hosts, NICs, queue pairs of a connection and the limit are those of " + file + ", where no flag says otherwise."}}, nil
+	return sprayCluster{notes: notes}, nil
+}
+
+// belowLeaf is the most hosts that a leaf has, and whether every host has all its NICs below one leaf.
+func belowLeaf(f *fabric.Fabric) (hosts int, whole bool) {
+	leafOf := map[fabric.NodeID]fabric.NodeID{}
+	count := map[fabric.NodeID]int{}
+	for _, ep := range f.Endpoints {
+		host, leaf := f.Ports[ep].Node, f.Ports[f.Ports[ep].Peer].Node
+		switch at, seen := leafOf[host]; {
+		case !seen:
+			leafOf[host] = leaf
+			count[leaf]++
+			hosts = max(hosts, count[leaf])
+		case at != leaf:
+			return 0, false
+		}
+	}
+	return hosts, hosts > 0
 }
 
 // filesCluster takes the cluster of files of hosts and switches.
