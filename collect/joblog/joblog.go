@@ -76,31 +76,31 @@ func (l *Log) Line(f *fragment.Fragment, line []byte, n int) Source {
 		l.failedHost, l.failedRank = string(host[:min(len(host), 255)]), -1 // 255: the longest name of a host (RFC 1123)
 		return Launcher
 	}
-	if bytes.Contains(line, []byte("oom")) || bytes.Contains(line, []byte("task")) {
-		if l.slurm(f, line, n) {
-			return Launcher
-		}
+	if bytes.Contains(line, []byte(": error: ")) && l.slurm(f, line, n) {
+		return Launcher
 	}
 	if bytes.IndexByte(line, '[') < 0 && bytes.IndexByte(line, '(') < 0 { // the others have brackets, most lines have none
 		return None
 	}
+	has := func(mark string) bool { return bytes.Contains(line, []byte(mark)) }
+	under := bytes.IndexByte(line, '_') >= 0 // a scan for a byte is far faster than one for a word, and most lines end here
 	switch {
-	case bytes.Contains(line, []byte("(synd 0x")):
+	case has("(synd 0x"):
 		return l.ucx(f, line, n)
-	case bytes.Contains(line, []byte(" UCX  ")):
+	case bytes.IndexByte(line, 'X') >= 0 && has(" UCX  "):
 		return l.trouble(f, line, n)
-	case bytes.Contains(line, []byte(" [rqpn ")):
+	case bytes.IndexByte(line, 'q') >= 0 && has(" [rqpn "):
 		return l.request(line)
-	case bytes.Contains(line, []byte("[btl_tcp_")):
+	case under && has("[btl_tcp_"):
 		l.mpi(f, line, n)
 		return OpenMPI
-	case bytes.Contains(line, []byte("sharp_am[")), bytes.Contains(line, []byte("] ERROR ")):
+	case under && has("sharp_am["), bytes.IndexByte(line, 'R') >= 0 && has("] ERROR "):
 		return l.sharp(f, line, n)
-	case bytes.Contains(line, []byte("onnect")) && l.rendezvous(f, line, n):
+	case has("onnect") && l.rendezvous(f, line, n):
 		return PyTorch
-	case bytes.Contains(line, []byte("(local_rank: ")), bytes.Contains(line, []byte("Signal ")):
+	case under && has("(local_rank: "), bytes.IndexByte(line, 'S') >= 0 && has("Signal "):
 		return l.elastic(f, line, n)
-	case bytes.Contains(line, []byte("rdma_")), bytes.Contains(line, []byte("worker_pool.cpp")), bytes.Contains(line, []byte("to RTR")):
+	case under && (has("rdma_") || has("worker_pool.cpp")), bytes.IndexByte(line, 'R') >= 0 && has("to RTR"):
 		return l.transfer(f, line, n)
 	}
 	return None
