@@ -15,8 +15,8 @@ type Verdict string
 
 // Verdicts.
 const (
-	Proven   Verdict = "holds"               // better on flows that it was not chosen by
-	Overfits Verdict = "luck" // better on these, and no better on others
+	Proven   Verdict = "holds" // better on flows that it was not chosen by
+	Overfits Verdict = "luck"  // better on these, and no better on others
 	NoGain   Verdict = "no gain"
 )
 
