@@ -15,7 +15,8 @@ const (
 	costDraws = 100_000
 	costRuns  = 2000
 	maxRanks  = 512
-	maxCost   = 16 * units.MiB // of the data: with more, the runs take minutes
+	maxCost   = 16 * units.MiB // of the data
+	maxDrawn  = 1_000_000_000  // decisions of a platform's runs: half a minute (3.2e7 took 0.8 s on a shared Xeon)
 )
 
 func (a *app) sprayCostCommand() *cobra.Command {
@@ -38,6 +39,11 @@ uncertain; docs/models/spray.md tells which.`,
 			}
 			if r.Size < units.Bytes(r.Ranks) || r.Size > maxCost || r.MTU < 1 || r.Rate <= 0 || r.Latency < 0 {
 				return fail(exitUsage, "--size %s --mtu %s --rate %s --latency %s: the size is from a byte a rank to %s, payload and rate are more than 0, the latency is 0 or more", r.Size, r.MTU, r.Rate, r.Latency, maxCost)
+			}
+			ranks := int64(r.Ranks)
+			packets := (int64(r.Size)/ranks + int64(r.MTU) - 1) / int64(r.MTU)
+			if drawn := 2 * (ranks - 1) * ranks * max(1, packets) * costRuns; drawn > maxDrawn {
+				return fail(exitUsage, "--ranks %d --size %s --mtu %s: %s decisions to draw are too many; at most %s", r.Ranks, r.Size, r.MTU, count(uint64(drawn)), count(maxDrawn))
 			}
 			return a.sprayCost(r, seed, asJSON)
 		},
