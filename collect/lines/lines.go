@@ -67,7 +67,9 @@ func (r *Reader) Next() (line []byte, ok bool) {
 		return nil, false
 	}
 	r.N++
-	line = bytes.TrimRight(line, "\r\n")
+	for n := len(line); n > 0 && (line[n-1] == '\n' || line[n-1] == '\r'); n-- { // for every line: bytes.TrimRight builds a set first
+		line = line[:n-1]
+	}
 	if r.N == 1 {
 		line = bytes.TrimPrefix(line, []byte("\xef\xbb\xbf")) // byte order mark
 	}

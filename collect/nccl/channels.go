@@ -20,10 +20,9 @@ func (l *Log) channel(m *message) {
 		return
 	}
 	l.connectionForm(m.msg)
-	l.connection(m, via)
-	transport := transportName(via)
 	host := m.name
-	key := channelKey{host, l.name(transport)}
+	key := channelKey{host, l.name(transportName(via))}
+	l.connection(m, via, key.via)
 	i, ok := l.channels[key]
 	if !ok {
 		if len(l.channels) >= MaxDistinct {

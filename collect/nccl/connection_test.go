@@ -22,7 +22,7 @@ node1:20:21 [1] NCCL INFO Ring 00 : 5[3d000] -> 6[1a000] via NET/IB/0
 `)
 	want := []evidence.Connection{
 		{Host: "node2", Src: 9, Dst: 1, Channel: 3, Index: 1, Send: true, Via: "NET/IB", Device: 1},
-		{Host: "node2", Src: 9, Dst: 1, Channel: 3, Index: 1, Send: true, Via: "NET/IB", Device: 1, Occurrence: 1},
+		{Host: "node2", Src: 9, Dst: 1, Channel: 3, Index: 1, Send: true, Via: "NET/IB", Device: 1},
 		{Host: "node1", Src: 9, Dst: 1, Via: "NET/Socket"},
 		{Host: "node3", Src: 0, Dst: 8, Channel: 1, Send: true, Via: "NET/AWS Libfabric", Device: 1},
 	}

@@ -50,7 +50,7 @@ func (l *Log) Join(logs []*Log) {
 		return v
 	})
 	l.addUp()
-	l.recountConnections()
+	l.limitConnections()
 	fragment.Recount(n)
 	for i := range n.Events {
 		if e := &n.Events[i]; e.Rank < 0 && e.Process != 0 {
@@ -79,17 +79,11 @@ func (l *Log) addUp() {
 	})
 }
 
-// recountConnections numbers the ends that are alike, and keeps as many as one log does.
-func (l *Log) recountConnections() {
+// limitConnections keeps as many ends as one log does.
+func (l *Log) limitConnections() {
 	n := &l.inv.NCCL
 	if more := len(n.Connections) - MaxConnections; more > 0 {
 		n.Connections, n.MoreConnections = n.Connections[:MaxConnections], n.MoreConnections+more
-	}
-	for i := range n.Connections {
-		c := &n.Connections[i]
-		k := connectionKey{c.Host, int32(c.Src), int32(c.Dst), int32(c.Channel), int32(c.Index), c.Send}
-		c.Occurrence = l.connections[k]
-		l.connections[k]++
 	}
 }
 

@@ -44,19 +44,18 @@ type Log struct {
 	inv    *evidence.Inventory
 	events *fragment.Events
 
-	names       map[string]string // one copy of every host name, interface, ...
-	seen        map[string]struct{}
-	key         []byte
-	channels    map[channelKey]int              // index into NCCL.Channels
-	connections map[connectionKey]int           // ends that were logged
-	ranks       map[processID]int               // the rank of a process in its largest communicator
-	sizes       map[processID]int               // and the size of that communicator
-	devices     map[string][]evidence.DeviceUse // of the process of a host that listed its devices last
-	lists       map[string][]evidence.DeviceUse // every list that was seen
-	tuned       map[tuningKey]int               // index into NCCL.Tuning
-	calls       map[calledKey]int               // index into NCCL.CallsSeen
-	rasRanks    int                             // kept of RAS reports
-	expected    bool                            // the next line is the last error
+	names    map[string]string // one copy of every host name, interface, ...
+	seen     map[string]struct{}
+	key      []byte
+	channels map[channelKey]int              // index into NCCL.Channels
+	ranks    map[processID]int               // the rank of a process in its largest communicator
+	sizes    map[processID]int               // and the size of that communicator
+	devices  map[string][]evidence.DeviceUse // of the process of a host that listed its devices last
+	lists    map[string][]evidence.DeviceUse // every list that was seen
+	tuned    map[tuningKey]int               // index into NCCL.Tuning
+	calls    map[calledKey]int               // index into NCCL.CallsSeen
+	rasRanks int                             // kept of RAS reports
+	expected bool                            // the next line is the last error
 	// secondhand is where warnings stand that an exception repeated, and that a log may have too.
 	secondhand []evidence.Source
 	scratch    []byte
@@ -76,8 +75,8 @@ type processID struct {
 func NewLog(inv *evidence.Inventory, events *fragment.Events) *Log {
 	return &Log{
 		inv: inv, events: events, names: map[string]string{}, seen: map[string]struct{}{},
-		channels: map[channelKey]int{}, connections: map[connectionKey]int{},
-		ranks: map[processID]int{}, sizes: map[processID]int{}, devices: map[string][]evidence.DeviceUse{},
+		channels: map[channelKey]int{},
+		ranks:    map[processID]int{}, sizes: map[processID]int{}, devices: map[string][]evidence.DeviceUse{},
 		lists: map[string][]evidence.DeviceUse{}, tuned: map[tuningKey]int{}, calls: map[calledKey]int{},
 	}
 }

@@ -19,28 +19,34 @@ import (
 //
 // Only the first of each host, device and set of parameters is kept: a job has thousands that differ in number.
 func (l *Log) qp(m *message, rest []byte) {
-	enum, ok := numberAfter(rest, " mtu ")
+	tail, ok := after(rest, " mtu ")
+	if !ok {
+		return
+	}
+	head := rest[:len(rest)-len(tail)]
+	enum, tail, ok := number(tail)
 	if !ok || enum < 1 || enum > 5 {
 		return
 	}
 	q := evidence.QPSetup{Host: m.name, Device: -1, MTU: 128 << enum, GIDIndex: -1, From: m.at} // ibv_mtu: 1 is 256 bytes, 5 is 4096
-	if dev, ok := numberAfter(rest, "IbDev "); ok {
+	if dev, ok := numberAfter(head, "IbDev "); ok {
 		q.Device = dev
-	} else if dev, ok := numberAfter(rest, "Dev "); ok {
+	} else if dev, ok := numberAfter(head, "Dev "); ok {
 		q.Device = dev
 	}
 	var options []byte
-	if ece, ok := after(rest, "query_ece={supported="); ok {
+	if ece, ok := after(tail, "query_ece={supported="); ok {
 		l.bounds.atLeast(2, 19, 0)
 		q.ECE = len(ece) > 0 && ece[0] == '1'
+		tail = ece
 		options = before(before(mustAfter(ece, "options="), ","), "}")
 	}
-	if g, ok := after(rest, " GID "); ok {
+	if g, ok := after(tail, " GID "); ok {
 		q.GIDIndex, g, _ = number(g)
 		if pair, ok := after(g, "("); ok {
 			q.GID = gidWords(before(pair, ")"))
 		}
-	} else if lid, ok := numberAfter(rest, " LID "); ok {
+	} else if lid, ok := numberAfter(tail, " LID "); ok {
 		q.LID = lid
 	}
 	l.scratch = parameters(l.scratch[:0], &q)

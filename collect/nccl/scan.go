@@ -25,7 +25,9 @@ func before(b []byte, sep string) []byte {
 
 // number reads the decimal number b begins with, behind blanks; ok is false where there is none.
 func number(b []byte) (n int, rest []byte, ok bool) {
-	b = bytes.TrimLeft(b, " ")
+	for len(b) > 0 && b[0] == ' ' {
+		b = b[1:]
+	}
 	i := 0
 	neg := len(b) > 0 && b[0] == '-'
 	if neg {

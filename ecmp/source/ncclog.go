@@ -84,8 +84,16 @@ type link struct {
 	via      string
 }
 
-// identity is what both ends of a connection log alike.
+// identity is what both ends of a connection log alike. Occurrence is how many like it the host logged before: one a communicator, or a
+// process that began anew.
 type identity struct{ src, dst, channel, index, occurrence int }
+
+// logged is an end of connections that a host logs alike.
+type logged struct {
+	host string
+	identity
+	send bool
+}
 
 // join puts the two ends of each connection together. Of an end that was not logged, as where the logs of some hosts are missing, the host is that
 // of its rank, where that rank logged anything, and the device is not known.
@@ -100,6 +108,7 @@ func join(list []evidence.Connection, s *ecmp.Set, l *places) []link {
 	}
 	var order []identity
 	ends := map[identity]*[2]*evidence.Connection{}
+	before := map[logged]int{}
 	others := map[string]int{}
 	for i := range list {
 		c := &list[i]
@@ -107,7 +116,10 @@ func join(list []evidence.Connection, s *ecmp.Set, l *places) []link {
 			others[c.Via]++
 			continue
 		}
-		k := identity{c.Src, c.Dst, c.Channel, c.Index, c.Occurrence}
+		k := identity{c.Src, c.Dst, c.Channel, c.Index, 0}
+		e := logged{c.Host, k, c.Send}
+		k.occurrence = before[e]
+		before[e]++
 		if ends[k] == nil {
 			ends[k] = &[2]*evidence.Connection{}
 			order = append(order, k)
