@@ -33,6 +33,7 @@ type Options struct {
 	MaxFileBytes int64 // 0: MaxFileBytes
 	MaxUnpacked  int64 // 0: MaxUnpacked
 	Parallel     int   // how many files are read at a time; 0: GOMAXPROCS
+	Connections  bool  // keep the ends of connections that NCCL logs: a large job has a hundred thousand, and a diagnosis needs none
 }
 
 func (o Options) filled() Options {

@@ -32,7 +32,7 @@ var whole = cmp.Options{
 
 // filed is a queue of everything in a file system.
 func filed(fsys fs.FS, parallel int) *queue {
-	q := newQueue(Options{Parallel: parallel})
+	q := newQueue(Options{Parallel: parallel, Connections: true})
 	q.walker().walk(fsys, ".", root{}, 0)
 	return q
 }

@@ -49,7 +49,7 @@ func newSession(opt Options) *session {
 	inv := &evidence.Inventory{}
 	events := fragment.NewEvents()
 	return &session{
-		opt: opt.filled(), inv: inv, events: events, nccl: nccl.NewLog(inv, events), job: joblog.New(inv, events), tree: sysfs.NewTree(), pci: sysfs.NewPCI(), affinity: irq.NewAffinity(),
+		opt: opt.filled(), inv: inv, events: events, nccl: nccl.NewLog(inv, events, opt.Connections), job: joblog.New(inv, events), tree: sysfs.NewTree(), pci: sysfs.NewPCI(), affinity: irq.NewAffinity(),
 		trees: map[string]bool{}, copied: map[copied]bool{}, tests: map[string]bool{}, ctx: context.Background(), growth: newGrowth(inv),
 	}
 }

@@ -319,7 +319,7 @@ func (a *app) fileFlows(given []string, o hashOptions) (*ecmp.Set, error) {
 			paths[i] = kept
 		}
 	}
-	inv, _, err := collect.Load(paths, collect.Options{})
+	inv, _, err := collect.Load(paths, collect.Options{Connections: true})
 	switch {
 	case err != nil:
 		return nil, unread(paths, err)

@@ -19,7 +19,7 @@ var (
 // connection keeps one end of a connection over the network (the forms are those of channel). A large job has nothing more often in its log, so
 // the line is read once from left to right, and what is not needed to tell ends apart is left to those who look at them.
 func (l *Log) connection(m *message, via []byte, transport string) {
-	if !bytes.HasPrefix(via, netWord) {
+	if !l.ends || !bytes.HasPrefix(via, netWord) {
 		return
 	}
 	if len(l.inv.NCCL.Connections) >= MaxConnections {

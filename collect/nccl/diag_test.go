@@ -58,7 +58,7 @@ node1:12345 NCCL DIAG RAS diagnostics completed in 12.3 ms across 8 RAS peers
 func TestMonitor(t *testing.T) {
 	inv := &evidence.Inventory{}
 	f := fragment.New(inv, "f")
-	l := NewLog(inv, fragment.NewEvents())
+	l := NewLog(inv, fragment.NewEvents(), false)
 	for i, tc := range []struct {
 		line string
 		want Source

@@ -446,7 +446,7 @@ Traceback
 func TestNoBanner(t *testing.T) {
 	for line, want := range map[string]Source{"NCCL version 2.26.2+cuda12.2": LogLine, "| NCCL version | busbw |": None, "NCCL version": None} {
 		inv := &evidence.Inventory{}
-		if got := NewLog(inv, fragment.NewEvents()).Line(fragment.New(inv, "f"), []byte(line), 1); got != want || inv.NCCL.HasLog != (want == LogLine) {
+		if got := NewLog(inv, fragment.NewEvents(), true).Line(fragment.New(inv, "f"), []byte(line), 1); got != want || inv.NCCL.HasLog != (want == LogLine) {
 			t.Errorf("%q is %q", line, got)
 		}
 	}

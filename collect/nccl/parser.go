@@ -43,6 +43,7 @@ type Log struct {
 
 	inv    *evidence.Inventory
 	events *fragment.Events
+	ends   bool // the ends of connections are kept
 
 	names    map[string]string // one copy of every host name, interface, ...
 	seen     map[string]struct{}
@@ -71,10 +72,10 @@ type processID struct {
 	pid  int
 }
 
-// NewLog makes a reader that writes into inv, and its events through events.
-func NewLog(inv *evidence.Inventory, events *fragment.Events) *Log {
+// NewLog makes a reader that writes into inv, and its events through events. With connections it keeps the ends of connections too, up to MaxConnections.
+func NewLog(inv *evidence.Inventory, events *fragment.Events, connections bool) *Log {
 	return &Log{
-		inv: inv, events: events, names: map[string]string{}, seen: map[string]struct{}{},
+		inv: inv, events: events, ends: connections, names: map[string]string{}, seen: map[string]struct{}{},
 		channels: map[channelKey]int{},
 		ranks:    map[processID]int{}, sizes: map[processID]int{}, devices: map[string][]evidence.DeviceUse{},
 		lists: map[string][]evidence.DeviceUse{}, tuned: map[tuningKey]int{}, calls: map[calledKey]int{},
@@ -83,7 +84,7 @@ func NewLog(inv *evidence.Inventory, events *fragment.Events) *Log {
 
 // Parse reads a log into the fragment's inventory.
 func Parse(r io.Reader, f *fragment.Fragment) error {
-	l := NewLog(f.Inv, fragment.NewEvents())
+	l := NewLog(f.Inv, fragment.NewEvents(), false)
 	err := lines.Each(r, func(line []byte, n int) { l.Line(f, line, n) })
 	l.Finish()
 	return err

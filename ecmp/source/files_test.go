@@ -185,7 +185,7 @@ func load(t *testing.T, text string) *evidence.Inventory {
 	if err := os.WriteFile(file, []byte(text), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	inv, _, err := collect.Load([]string{file}, collect.Options{})
+	inv, _, err := collect.Load([]string{file}, collect.Options{Connections: true})
 	if err != nil {
 		t.Fatal(err)
 	}
