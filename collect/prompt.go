@@ -38,7 +38,7 @@ func (p *pile) prompt(line []byte, n int) bool {
 		p.section("").end()
 		return true
 	}
-	if !bytes.ContainsAny(line, " \t") && deviceLike(string(line)) {
+	if bytes.IndexByte(line, ' ') < 0 && bytes.IndexByte(line, '\t') < 0 && deviceLike(string(line)) {
 		p.section("").end()
 		p.f.Device = string(line)
 		return true
@@ -90,12 +90,18 @@ func splitPrompt(line []byte) (host, command string, ok bool) {
 	if name, command, ok := switchPrompt(line); ok {
 		return short(name), command, true
 	}
-	i := bytes.IndexAny(line, "$#")
+	window := line[:min(len(line), maxPrompt)] // of every line, and most are no prompts
+	i := bytes.IndexByte(window, '$')
+	if j := bytes.IndexByte(window[:max(i, 0)], '#'); i < 0 {
+		i = bytes.IndexByte(window, '#')
+	} else if j >= 0 {
+		i = j
+	}
 	if i < 0 || i+1 >= len(line) || line[i+1] != ' ' {
 		return "", "", false
 	}
 	before, command := string(line[:i]), strings.TrimSpace(string(line[i+2:]))
-	if line[i] == '#' && before == "" || len(before) > 120 {
+	if line[i] == '#' && before == "" {
 		return "", "", false // a comment, as in the tables of nccl-tests
 	}
 	if before == "" {
@@ -133,6 +139,9 @@ func switchPrompt(line []byte) (name, command string, ok bool) {
 	}
 	return string(line[:i]), strings.TrimSpace(string(rest)), true
 }
+
+// maxPrompt is the longest prompt with its sign: a user, a host and a path of some depth.
+const maxPrompt = 121
 
 // maxName is the longest name of a switch (RFC 1035, section 2.3.4: 63 characters a label).
 const maxName = 63
