@@ -134,8 +134,6 @@ const (
 	SwitchPortTxBytes
 	SwitchRules
 	SwitchRulesFree
-	SwitchGroupMembers
-	SwitchGroupMembersFree
 	SeriesCount
 )
 
@@ -343,10 +341,6 @@ var Catalogue = [SeriesCount]Series{
 		[]Source{{SONiCCRM, "crm_stats_acl_entry_used", 1}}},
 	SwitchRulesFree: {"switch_rules_free", "entries", Gauge, WholeSwitch, false, "entries that the rule table still has room for",
 		[]Source{{SONiCCRM, "crm_stats_acl_entry_available", 1}}},
-	SwitchGroupMembers: {"switch_group_members", "entries", Gauge, WholeSwitch, false, "members of all next-hop groups: the buckets that traffic is dealt into",
-		[]Source{{SONiCCRM, "crm_stats_nexthop_group_member_used", 1}}},
-	SwitchGroupMembersFree: {"switch_group_members_free", "entries", Gauge, WholeSwitch, false, "members that next-hop groups still have room for",
-		[]Source{{SONiCCRM, "crm_stats_nexthop_group_member_available", 1}}},
 }
 
 func (s SeriesID) String() string { return Catalogue[s].Name }

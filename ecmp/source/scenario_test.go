@@ -7,16 +7,24 @@ import (
 	"testing"
 
 	"github.com/shunt-network/shunt/ecmp"
+	"github.com/shunt-network/shunt/fabric"
 	"github.com/shunt-network/shunt/scenario"
 	"github.com/shunt-network/shunt/spray"
 )
 
-// The analysis works out what a run of the example puts on every uplink, and names the leaf and link that L021 names there.
-func TestScenarioAgainstTheRun(t *testing.T) {
-	s, err := scenario.Load("../../examples/moe-collision")
+// parsed reads a scenario.
+func parsed(t *testing.T, text string) *scenario.Scenario {
+	t.Helper()
+	s, err := scenario.Parse("scenario.yaml", []byte(text))
 	if err != nil {
 		t.Fatal(err)
 	}
+	return s
+}
+
+// flowsOf are the flows that the job of a scenario opens, and the network that they are on.
+func flowsOf(t *testing.T, s *scenario.Scenario) (*ecmp.Set, *fabric.Fabric) {
+	t.Helper()
 	f, plan, c, err := s.Prepare()
 	if err != nil {
 		t.Fatal(err)
@@ -25,6 +33,16 @@ func TestScenarioAgainstTheRun(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
+	return set, f
+}
+
+// The analysis works out what a run of the example puts on every uplink, and names the leaf and link that L021 names there.
+func TestScenarioAgainstTheRun(t *testing.T) {
+	s, err := scenario.Load("../../examples/moe-collision")
+	if err != nil {
+		t.Fatal(err)
+	}
+	set, _ := flowsOf(t, s)
 	r, err := ecmp.Analyse(context.Background(), set, ecmp.Options{Config: ecmp.Config{Fields: ecmp.FiveTuple, Hash: spray.HashConfig{Algorithm: ecmp.Simulator}}})
 	if err != nil {
 		t.Fatal(err)
@@ -70,23 +88,12 @@ func TestScenarioAgainstTheRun(t *testing.T) {
 // In a fat-tree whose switches all hash alike, a leaf's lowest bit is a spine's lowest bit: each spine sends all that a leaf gave it to the same
 // half of its cores. The simulator's switches have salts, and do not.
 func TestFatTreePolarises(t *testing.T) {
-	s, err := scenario.Parse("scenario.yaml", []byte(`title: a fat-tree
+	set, _ := flowsOf(t, parsed(t, `title: a fat-tree
 seed: 1
 fabric: {topology: fat-tree, k: 4, link: {rate: 400Gbps, delay: 500ns}}
 job:
   collective: {kind: alltoall, size: 64KiB}
 `))
-	if err != nil {
-		t.Fatal(err)
-	}
-	f, plan, c, err := s.Prepare()
-	if err != nil {
-		t.Fatal(err)
-	}
-	set, err := Scenario(context.Background(), f, plan, c, nil)
-	if err != nil {
-		t.Fatal(err)
-	}
 	tiers := func(h spray.HashConfig, behind ...spray.HashConfig) []ecmp.Tier {
 		r, err := ecmp.Analyse(context.Background(), set, ecmp.Options{Config: ecmp.Config{Fields: ecmp.FiveTuple, Hash: h, Tiers: behind}})
 		if err != nil {
@@ -114,23 +121,12 @@ job:
 
 // Numbers, ports and hashes are those that netsim and flowsim hand out; with QPs on two planes and messages cut over them as well.
 func TestQPsOfAConnection(t *testing.T) {
-	s, err := scenario.Parse("scenario.yaml", []byte(`title: two planes
+	set, f := flowsOf(t, parsed(t, `title: two planes
 fabric: {topology: dual-plane, leaves: 2, hosts_per_leaf: 2, spines: 2, link: {rate: 400Gbps, delay: 500ns}}
 nic: {qps: 2, split: true, mtu: 4096B}
 job:
   collective: {kind: sendrecv, size: 40960B}
 `))
-	if err != nil {
-		t.Fatal(err)
-	}
-	f, plan, c, err := s.Prepare()
-	if err != nil {
-		t.Fatal(err)
-	}
-	set, err := Scenario(context.Background(), f, plan, c, nil)
-	if err != nil {
-		t.Fatal(err)
-	}
 	bytes, conns := map[uint32]int64{}, map[uint32]int{}
 	for _, x := range set.Flows {
 		bytes[x.Conn] += int64(x.Bytes)
